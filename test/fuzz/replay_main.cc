@@ -155,11 +155,13 @@ void onFatalSignal(int signal_number) {
 void installDeathHandlers() {
   const char* folder = getenv("TEST_UNDECLARED_OUTPUTS_DIR");
   snprintf(crash_path, sizeof(crash_path), "%s/crash_input", folder == nullptr ? "." : folder);
+  // A sanitizer has handlers of its own, except for what abort() raises.
+  signal(SIGABRT, onFatalSignal);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(saveCurrentInput);
     return;
   }
-  for (const int signal_number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
+  for (const int signal_number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP}) {
     signal(signal_number, onFatalSignal);
   }
 }
