@@ -1,0 +1,76 @@
+// One shard's event loop. A turn: sample the clocks, drain the mailboxes, expire timers, run what is ready,
+// then one enter() that submits, reaps and, if nothing is left to do, sleeps. Coroutines run only from the
+// ready queue; nothing acts inside a completion.
+#pragma once
+
+#include <cstdint>
+
+#include "source/base/types.h"
+#include "source/rt/io_engine.h"
+#include "source/rt/runnable.h"
+#include "source/rt/timer_wheel.h"
+
+namespace rt {
+
+class Peers;
+
+// Time is sampled once a turn.
+struct Turn {
+  base::MonoTime mono;
+  base::UnixSeconds wall;
+  uint64_t number = 0;
+};
+
+// Plain counters of the loop. Times are nanoseconds.
+struct ReactorStats {
+  uint64_t turns = 0;
+  uint64_t resumed = 0;        // coroutines resumed
+  uint64_t ready_quota_hits = 0;  // turns that left ready coroutines for the next
+};
+
+class Reactor {
+ public:
+  explicit Reactor(IoEngine& engine);
+  ~Reactor();
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+
+  IoEngine& engine() { return engine_; }
+  const Turn& turn() const { return turn_; }
+  base::MonoTime now() const { return turn_.mono; }
+  const ReactorStats& stats() const { return stats_; }
+  uint64_t pendingOps() const { return pending_ops_; }
+
+  // Mailboxes to drain each turn; set once before the first turn.
+  void attachPeers(Peers* peers) { peers_ = peers; }
+
+  // For awaiters.
+  void ready(Runnable& runnable) { ready_.push(&runnable); }
+  void submit(Op& op);
+  void startTimer(Timer& timer) { timers_.start(timer); }
+
+  // One turn. With may_sleep it waits in enter() when there is nothing to do. Returns false when the turn
+  // found nothing to do at all.
+  bool runTurn(bool may_sleep);
+  // Turns until stop(); the caller has joined every task group before it stops the loop.
+  void run();
+  void stop() { stopping_ = true; }
+
+  // When the loop must turn again without being told (kNever: only an operation or a doorbell wakes it).
+  base::MonoTime nextDeadline() const;
+  bool hasReady() const { return !ready_.empty(); }
+
+ private:
+  static constexpr uint32_t kReadyQuota = 4096;  // a turn ends even if coroutines keep waking each other
+
+  IoEngine& engine_;
+  Peers* peers_ = nullptr;
+  Turn turn_;
+  TimerWheel timers_;
+  ReadyQueue ready_;
+  ReactorStats stats_;
+  uint64_t pending_ops_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace rt
