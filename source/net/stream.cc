@@ -68,7 +68,7 @@ rt::Task<base::Status> Stream::write(std::span<const std::byte> bytes, rt::Cance
   co_return base::Unit{};
 }
 
-rt::Task<base::Status> Stream::writev(std::span<const iovec> pieces, rt::CancelScope& scope,
+rt::Task<base::Status> Stream::writev(std::span<iovec> pieces, rt::CancelScope& scope,
                                       base::MonoTime deadline) {
   while (!pieces.empty()) {
     size_t count = 0;
@@ -90,7 +90,7 @@ rt::Task<base::Status> Stream::writev(std::span<const iovec> pieces, rt::CancelS
     }
     if (total > 0) {
       msghdr message{};
-      message.msg_iov = const_cast<iovec*>(pieces.data());
+      message.msg_iov = pieces.data();
       message.msg_iovlen = count;
       const rt::IoResult result = co_await rt::SendMsg(fd_, message, scope, deadline);
       const base::Status status = sent(result, total, scope);

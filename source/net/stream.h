@@ -53,11 +53,11 @@ class Stream {
   // stream.
   rt::Task<base::Result<uint32_t>> readInto(std::span<std::byte> to, rt::CancelScope& scope,
                                             base::MonoTime deadline);
-  // Sends everything, or fails; after a failure nobody knows how much was sent. The bytes, and the
-  // pieces, stay as they are until the call has ended.
+  // Sends everything, or fails; after a failure nobody knows how much was sent. The bytes stay as
+  // they are until the call has ended; the pieces are used up by it.
   rt::Task<base::Status> write(std::span<const std::byte> bytes, rt::CancelScope& scope,
                                base::MonoTime deadline);
-  rt::Task<base::Status> writev(std::span<const iovec> pieces, rt::CancelScope& scope,
+  rt::Task<base::Status> writev(std::span<iovec> pieces, rt::CancelScope& scope,
                                 base::MonoTime deadline);
   // Ends the sending half. A peer that has gone is no error.
   rt::Task<void> shutdownWrite(rt::CancelScope& scope);
