@@ -1,0 +1,75 @@
+// Which requests a route is for: path, header fields and query parameters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/config/model/text_matcher.h"
+#include "source/http/head.h"
+
+namespace config {
+
+struct PathMatcher {
+  // separated_prefix: the text, or the text followed by '/'.
+  enum class Kind : uint8_t { prefix, path, separated_prefix, regex };
+  Kind kind = Kind::prefix;
+  bool ignore_case = false;  // then `text` is in lower case
+  std::string text;
+  Regex regex;
+
+  // path: as the client wrote it, without the query.
+  bool matches(std::string_view path) const;
+  // How much of a path that matches is replaced by a prefix_rewrite.
+  size_t matchedBytes(std::string_view path) const;
+  // No path at all is refused.
+  bool matchesEverything() const { return kind == Kind::prefix && text == "/"; }
+  friend bool operator==(const PathMatcher&, const PathMatcher&) = default;
+};
+
+// What is looked for in a header field or a query parameter.
+struct ValueTest {
+  enum class Kind : uint8_t { present, absent, text };
+  Kind kind = Kind::present;
+  TextMatcher text;
+  friend bool operator==(const ValueTest&, const ValueTest&) = default;
+};
+
+struct HeaderMatcher {
+  enum class Source : uint8_t { field, method, path, authority };
+  Source source = Source::field;
+  http::Name id = http::Name::other;
+  std::string name;  // in lower case
+  ValueTest test;
+  bool invert = false;
+  bool missing_is_empty = false;
+
+  // path: with the query.
+  bool matches(const http::RequestHead& head, std::string_view path) const;
+  friend bool operator==(const HeaderMatcher&, const HeaderMatcher&) = default;
+};
+
+struct QueryParameterMatcher {
+  std::string name;
+  ValueTest test;
+
+  bool matches(std::string_view query) const;
+  friend bool operator==(const QueryParameterMatcher&, const QueryParameterMatcher&) = default;
+};
+
+struct RequestMatcher {
+  PathMatcher path;
+  std::vector<HeaderMatcher> headers;
+  std::vector<QueryParameterMatcher> query_parameters;
+
+  // target: path and query as the client wrote them ("/a/b?c=d"). All conditions hold.
+  bool matches(const http::RequestHead& head, std::string_view target) const;
+  // True when no later route can match what this one refuses.
+  bool matchesEverything() const {
+    return path.matchesEverything() && headers.empty() && query_parameters.empty();
+  }
+  friend bool operator==(const RequestMatcher&, const RequestMatcher&) = default;
+};
+
+}  // namespace config
