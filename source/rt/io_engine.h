@@ -29,7 +29,7 @@ struct IoStats {
   uint64_t wait_ns = 0;            // spent inside enters that could wait
 };
 
-// All calls come from the shard's own thread.
+// All calls come from the shard's own thread. Descriptors are blocking ones: the engine does the waiting.
 class IoEngine {
  public:
   virtual ~IoEngine() = default;

@@ -15,12 +15,12 @@ namespace rt {
 struct Runnable;
 
 enum class OpKind : uint8_t {
-  accept,       // fd listens; result: the connection's descriptor (non-blocking, close-on-exec)
+  accept,       // fd listens; result: the connection's descriptor (close-on-exec)
   connect,      // addr: sockaddr of len bytes
   recv,         // addr, len: destination
   recv_select,  // len unused; the engine chooses one of its receive buffers: buffer_id
   send,         // addr, len; sends everything unless an error or a cancellation stops it
-  sendmsg,      // addr: msghdr; sends everything likewise
+  sendmsg,      // addr: msghdr; sends everything likewise; the engine may move its iovecs on
   read,         // file at offset (kStreamOffset: a stream such as an eventfd); fixed: addr in the registered region
   write,        // file at offset; fixed likewise
   fsync,        // data only (fdatasync)
@@ -36,6 +36,7 @@ struct Op {
 
   OpKind kind = OpKind::read;
   State state = State::idle;
+  bool cancel_requested = false;  // by the engine, so that it does not continue a partial send
   bool fixed = false;       // addr lies in the region given to IoEngine::registerRegion
   uint16_t buffer_id = 0;   // recv_select: which receive buffer was filled, when result > 0
   int32_t fd = -1;

@@ -1,0 +1,373 @@
+#include "source/io/uring/uring_engine.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "source/base/check.h"
+
+namespace io {
+namespace {
+
+constexpr uint16_t kBufferGroup = 1;
+// user_data is an Op's address or one of these.
+constexpr uint64_t kDoorbell = 1;
+constexpr uint64_t kIgnored = 2;
+
+bool isSend(rt::OpKind kind) { return kind == rt::OpKind::send || kind == rt::OpKind::sendmsg; }
+
+bool isSocketWait(rt::OpKind kind) {
+  return kind == rt::OpKind::accept || kind == rt::OpKind::recv ||
+         kind == rt::OpKind::recv_select || isSend(kind);
+}
+
+size_t bytesOf(const rt::Op& op) {
+  if (op.kind == rt::OpKind::send) {
+    return op.len;
+  }
+  const auto* message = static_cast<const msghdr*>(op.addr);
+  size_t total = 0;
+  for (size_t i = 0; i < message->msg_iovlen; i++) {
+    total += message->msg_iov[i].iov_len;
+  }
+  return total;
+}
+
+// Moves a send past `sent` bytes; op.offset collects what earlier parts sent.
+void skip(rt::Op& op, size_t sent) {
+  op.offset += sent;
+  if (op.kind == rt::OpKind::send) {
+    op.addr = static_cast<std::byte*>(op.addr) + sent;
+    op.len -= static_cast<uint32_t>(sent);
+    return;
+  }
+  auto* message = static_cast<msghdr*>(op.addr);
+  while (sent > 0) {
+    iovec& piece = *message->msg_iov;
+    const size_t step = std::min(sent, piece.iov_len);
+    piece.iov_base = static_cast<std::byte*>(piece.iov_base) + step;
+    piece.iov_len -= step;
+    sent -= step;
+    if (piece.iov_len == 0) {
+      message->msg_iov++;
+      message->msg_iovlen--;
+    }
+  }
+}
+
+uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns + static_cast<uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+Doorbells::Doorbells(uint16_t shards)
+    : shards_(shards), rings_(std::make_unique<std::atomic<int>[]>(shards)) {
+  for (uint16_t i = 0; i < shards; i++) {
+    rings_[i].store(-1, std::memory_order_relaxed);
+  }
+}
+
+base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOptions& options,
+                                                               base::ShardId self,
+                                                               Doorbells& doorbells) {
+  std::unique_ptr<UringEngine> engine(new UringEngine(self, doorbells));
+  io_uring_params params{};
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+  params.cq_entries = options.cq_entries;
+  const int failed = io_uring_queue_init_params(options.sq_entries, &engine->ring_, &params);
+  if (failed < 0) {
+    return base::Error{base::Code::unsupported, base::Blame::self, base::Retry::never, -failed};
+  }
+  engine->ring_ready_ = true;
+  io_uring_register_ring_fd(&engine->ring_);  // saves a descriptor lookup an enter; fine without
+  doorbells.set(self, engine->ring_.ring_fd);
+  return engine;
+}
+
+UringEngine::~UringEngine() {
+  if (!ring_ready_) {
+    return;
+  }
+  CHECK(queued_.empty());
+  CHECK(stats_.in_flight == 0);
+  doorbells_.set(self_, -1);
+  if (buffers_ != nullptr) {
+    io_uring_unregister_buf_ring(&ring_, kBufferGroup);
+    munmap(buffers_, buffer_count_ * sizeof(io_uring_buf));
+  }
+  io_uring_queue_exit(&ring_);
+}
+
+void UringEngine::prepare(rt::Op& op) {
+  CHECK(op.state == rt::Op::State::idle || op.state == rt::Op::State::done);
+  op.state = rt::Op::State::queued;
+  op.cancel_requested = false;
+  if (isSend(op.kind)) {
+    op.offset = 0;
+  }
+  stats_.in_flight++;
+  stats_.in_flight_max = std::max(stats_.in_flight_max, stats_.in_flight);
+  queued_.push(&op);
+}
+
+void UringEngine::cancel(rt::Op& op) {
+  if (op.state == rt::Op::State::queued || op.state == rt::Op::State::in_kernel) {
+    op.cancel_requested = true;
+    cancels_.push_back(&op);  // sent after what is queued, so it always finds the operation
+  }
+}
+
+void UringEngine::ring(base::ShardId peer) {
+  if (std::find(rings_.begin(), rings_.end(), peer) == rings_.end()) {
+    rings_.push_back(peer);
+  }
+}
+
+io_uring_sqe* UringEngine::nextSqe() {
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  while (sqe == nullptr) {
+    stats_.enters++;
+    io_uring_submit(&ring_);
+    sqe = io_uring_get_sqe(&ring_);
+  }
+  return sqe;
+}
+
+void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
+  switch (op.kind) {
+    case rt::OpKind::accept:
+      io_uring_prep_accept(sqe, op.fd, nullptr, nullptr, SOCK_CLOEXEC);
+      break;
+    case rt::OpKind::connect:
+      io_uring_prep_connect(sqe, op.fd, static_cast<const sockaddr*>(op.addr), op.len);
+      break;
+    case rt::OpKind::recv:
+      io_uring_prep_recv(sqe, op.fd, op.addr, op.len, 0);
+      break;
+    case rt::OpKind::recv_select:
+      io_uring_prep_recv(sqe, op.fd, nullptr, buffer_size_, 0);
+      sqe->flags |= IOSQE_BUFFER_SELECT;
+      sqe->buf_group = kBufferGroup;
+      break;
+    case rt::OpKind::send:
+      io_uring_prep_send(sqe, op.fd, op.addr, op.len, MSG_NOSIGNAL | MSG_WAITALL);
+      break;
+    case rt::OpKind::sendmsg:
+      io_uring_prep_sendmsg(sqe, op.fd, static_cast<const msghdr*>(op.addr),
+                            MSG_NOSIGNAL | MSG_WAITALL);
+      break;
+    case rt::OpKind::read:
+      if (op.fixed) {
+        io_uring_prep_read_fixed(sqe, op.fd, op.addr, op.len, op.offset, 0);
+      } else {
+        io_uring_prep_read(sqe, op.fd, op.addr, op.len, op.offset);
+      }
+      break;
+    case rt::OpKind::write:
+      if (op.fixed) {
+        io_uring_prep_write_fixed(sqe, op.fd, op.addr, op.len, op.offset, 0);
+      } else {
+        io_uring_prep_write(sqe, op.fd, op.addr, op.len, op.offset);
+      }
+      break;
+    case rt::OpKind::fsync:
+      io_uring_prep_fsync(sqe, op.fd, IORING_FSYNC_DATASYNC);
+      break;
+    case rt::OpKind::poll:
+      io_uring_prep_poll_add(sqe, op.fd, op.len);
+      break;
+    case rt::OpKind::shutdown:
+      io_uring_prep_shutdown(sqe, op.fd, SHUT_WR);
+      break;
+    case rt::OpKind::close:
+      io_uring_prep_close(sqe, op.fd);
+      break;
+  }
+  io_uring_sqe_set_data64(sqe, reinterpret_cast<uint64_t>(&op));
+}
+
+void UringEngine::flushQueued() {
+  uint64_t batch = 0;
+  while (rt::Op* op = queued_.pop()) {
+    fill(nextSqe(), *op);
+    op->state = rt::Op::State::in_kernel;
+    batch++;
+  }
+  for (rt::Op* op : cancels_) {
+    // A completed operation has left the table by now, and its address may be another's: it is not named.
+    if (op->state == rt::Op::State::in_kernel) {
+      io_uring_sqe* sqe = nextSqe();
+      io_uring_prep_cancel64(sqe, reinterpret_cast<uint64_t>(op), 0);
+      io_uring_sqe_set_data64(sqe, kIgnored);
+      sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    }
+  }
+  cancels_.clear();
+  for (base::ShardId peer : rings_) {
+    const int fd = doorbells_.get(peer);
+    if (fd >= 0) {
+      io_uring_sqe* sqe = nextSqe();
+      io_uring_prep_msg_ring(sqe, fd, 0, kDoorbell, 0);
+      io_uring_sqe_set_data64(sqe, kIgnored);
+      sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+      stats_.doorbells_rung++;
+    }
+  }
+  rings_.clear();
+  stats_.submissions += batch;
+  stats_.submission_batch_max = std::max(stats_.submission_batch_max, batch);
+}
+
+void UringEngine::submitAndWait(base::MonoTime sleep_until) {
+  stats_.enters++;
+  if (sleep_until.ns == 0) {
+    io_uring_submit_and_get_events(&ring_);
+    return;
+  }
+  const uint64_t before = now_ns();
+  if (sleep_until != base::kNever && sleep_until.ns <= before) {
+    io_uring_submit_and_get_events(&ring_);
+    return;
+  }
+  stats_.sleeps++;
+  if (sleep_until == base::kNever) {
+    io_uring_submit_and_wait(&ring_, 1);
+  } else {
+    const uint64_t left = sleep_until.ns - before;
+    __kernel_timespec wait{static_cast<int64_t>(left / base::kSecond_ns),
+                           static_cast<long long>(left % base::kSecond_ns)};
+    io_uring_cqe* first = nullptr;
+    io_uring_submit_and_wait_timeout(&ring_, &first, 1, &wait, nullptr);
+  }
+  stats_.wait_ns += now_ns() - before;
+}
+
+bool UringEngine::finish(rt::Op& op, int32_t result, uint32_t flags) {
+  if ((flags & IORING_CQE_F_BUFFER) != 0) {
+    op.buffer_id = static_cast<uint16_t>(flags >> IORING_CQE_BUFFER_SHIFT);
+    if (result <= 0) {
+      recycle(op.buffer_id);  // chosen, but not filled
+    }
+  }
+  if ((result == -EAGAIN || result == -EINTR) && !op.cancel_requested) {
+    stats_.retries++;
+    if (result == -EAGAIN && isSocketWait(op.kind)) {
+      const int status = fcntl(op.fd, F_GETFL);
+      if (status >= 0 && (status & O_NONBLOCK) != 0) {
+        fcntl(op.fd, F_SETFL, status & ~O_NONBLOCK);
+      }
+    }
+    op.state = rt::Op::State::queued;
+    queued_.push(&op);
+    return false;
+  }
+  if (isSend(op.kind) && result >= 0) {
+    const size_t wanted = bytesOf(op);
+    if (static_cast<size_t>(result) < wanted && result > 0) {
+      stats_.short_transfers++;
+      if (!op.cancel_requested) {
+        skip(op, static_cast<size_t>(result));
+        op.state = rt::Op::State::queued;
+        queued_.push(&op);
+        return false;
+      }
+      result = -ECANCELED;
+    } else {
+      result += static_cast<int32_t>(op.offset);
+    }
+  }
+  op.result = result;
+  op.state = rt::Op::State::done;
+  return true;
+}
+
+size_t UringEngine::reap(rt::OpList& completed) {
+  io_uring_cqe* cqe = nullptr;
+  unsigned head = 0;
+  unsigned seen = 0;
+  size_t done = 0;
+  io_uring_for_each_cqe(&ring_, head, cqe) {
+    seen++;
+    if (cqe->user_data == kDoorbell) {
+      stats_.doorbells_heard++;
+      continue;
+    }
+    if (cqe->user_data == kIgnored) {
+      continue;
+    }
+    auto* op = reinterpret_cast<rt::Op*>(cqe->user_data);
+    if (finish(*op, cqe->res, cqe->flags)) {
+      completed.push(op);
+      done++;
+    }
+  }
+  io_uring_cq_advance(&ring_, seen);
+  stats_.in_flight -= done;
+  stats_.completions += done;
+  stats_.completion_batch_max = std::max<uint64_t>(stats_.completion_batch_max, seen);
+  if ((*ring_.sq.kflags & IORING_SQ_CQ_OVERFLOW) != 0) {
+    stats_.cq_overflows++;
+  }
+  return done;
+}
+
+size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
+  flushQueued();
+  if (sleep_until.ns != 0 && io_uring_cq_ready(&ring_) > 0) {
+    sleep_until.ns = 0;
+  }
+  submitAndWait(sleep_until);
+  return reap(completed);
+}
+
+base::MonoTime UringEngine::monotonic() { return base::MonoTime{now_ns()}; }
+
+base::UnixSeconds UringEngine::wall() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &t);
+  return base::UnixSeconds{t.tv_sec};
+}
+
+void UringEngine::provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) {
+  CHECK(buffers_ == nullptr);
+  void* map = mmap(nullptr, count * sizeof(io_uring_buf), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(map != MAP_FAILED);
+  buffers_ = static_cast<io_uring_buf_ring*>(map);
+  buffer_memory_ = memory;
+  buffer_size_ = size;
+  buffer_count_ = count;
+  io_uring_buf_reg registration{};
+  registration.ring_addr = reinterpret_cast<uint64_t>(map);
+  registration.ring_entries = count;
+  registration.bgid = kBufferGroup;
+  const int failed = io_uring_register_buf_ring(&ring_, &registration, 0);
+  CHECK(failed == 0);
+  io_uring_buf_ring_init(buffers_);
+  for (uint32_t i = 0; i < count; i++) {
+    io_uring_buf_ring_add(buffers_, memory + size_t{i} * size, size, static_cast<uint16_t>(i),
+                          io_uring_buf_ring_mask(count), static_cast<int>(i));
+  }
+  io_uring_buf_ring_advance(buffers_, static_cast<int>(count));
+}
+
+void UringEngine::recycle(uint16_t buffer_id) {
+  io_uring_buf_ring_add(buffers_, buffer_memory_ + size_t{buffer_id} * buffer_size_, buffer_size_,
+                        buffer_id, io_uring_buf_ring_mask(buffer_count_), 0);
+  io_uring_buf_ring_advance(buffers_, 1);
+}
+
+bool UringEngine::registerRegion(std::span<std::byte> region) {
+  iovec piece{region.data(), region.size()};
+  return io_uring_register_buffers(&ring_, &piece, 1) == 0;
+}
+
+}  // namespace io

@@ -1,0 +1,87 @@
+// The io_uring engine: one ring a shard, created on the shard's own thread (the kernel ties a
+// SINGLE_ISSUER ring to its creator). Completions are delivered only inside enter() (DEFER_TASKRUN), at most
+// about 20 a call, which is also the batch that a turn works on.
+#pragma once
+
+#include <liburing.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "source/base/result.h"
+#include "source/rt/io_engine.h"
+
+namespace io {
+
+// The ring of every shard, so that peers can wake each other; made before the threads start and outliving
+// every engine.
+class Doorbells {
+ public:
+  explicit Doorbells(uint16_t shards);
+  void set(base::ShardId shard, int ring_fd) {
+    rings_[base::index(shard)].store(ring_fd, std::memory_order_release);
+  }
+  // -1: not there yet, or gone.
+  int get(base::ShardId shard) const {
+    return rings_[base::index(shard)].load(std::memory_order_acquire);
+  }
+  uint16_t size() const { return shards_; }
+
+ private:
+  uint16_t shards_;
+  std::unique_ptr<std::atomic<int>[]> rings_;
+};
+
+struct UringOptions {
+  uint32_t sq_entries = 1024;
+  uint32_t cq_entries = 16384;
+};
+
+class UringEngine final : public rt::IoEngine {
+ public:
+  // On the thread that will use it. The error's sys says why not (EPERM, ENOSYS, ENOMEM: io_uring is
+  // forbidden, missing or short of memory).
+  static base::Result<std::unique_ptr<UringEngine>> create(const UringOptions& options,
+                                                           base::ShardId self,
+                                                           Doorbells& doorbells);
+  ~UringEngine() override;
+
+  void prepare(rt::Op& op) override;
+  void cancel(rt::Op& op) override;
+  void ring(base::ShardId peer) override;
+  size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
+  base::MonoTime monotonic() override;
+  base::UnixSeconds wall() override;
+  void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
+  void recycle(uint16_t buffer_id) override;
+  bool registerRegion(std::span<std::byte> region) override;
+  const rt::IoStats& stats() const override { return stats_; }
+
+ private:
+  UringEngine(base::ShardId self, Doorbells& doorbells) : self_(self), doorbells_(doorbells) {}
+
+  io_uring_sqe* nextSqe();
+  void fill(io_uring_sqe* sqe, rt::Op& op);
+  void flushQueued();
+  void submitAndWait(base::MonoTime sleep_until);
+  size_t reap(rt::OpList& completed);
+  // True when the operation is done; false when it was queued again (a partial send, EAGAIN).
+  bool finish(rt::Op& op, int32_t result, uint32_t flags);
+
+  base::ShardId self_;
+  Doorbells& doorbells_;
+  io_uring ring_{};
+  bool ring_ready_ = false;
+  rt::OpList queued_;
+  std::vector<rt::Op*> cancels_;
+  std::vector<base::ShardId> rings_;
+  io_uring_buf_ring* buffers_ = nullptr;
+  std::byte* buffer_memory_ = nullptr;
+  uint32_t buffer_size_ = 0;
+  uint32_t buffer_count_ = 0;
+  rt::IoStats stats_;
+};
+
+}  // namespace io
