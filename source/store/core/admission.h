@@ -1,0 +1,83 @@
+// Admission to the disk: everything, while the disk's write budget lasts; then only keys that were
+// asked for before. A fresh cache under its budget therefore fills with everything it sees.
+//
+// What was asked for before is told by a count-min sketch of 4-bit counters behind a doorkeeper, as
+// in TinyLFU (Einziger, Friedman, Manes 2017): the first occurrence sets bits in the doorkeeper
+// only, later ones count. After a period of ten times the keys it is sized for, the counters are
+// halved and the doorkeeper is cleared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "source/base/hash.h"
+
+namespace store {
+
+class FrequencySketch {
+ public:
+  // One 64-bit word (16 counters, 4 rows of which are used a key) for each key, rounded up to a
+  // power of two.
+  explicit FrequencySketch(uint32_t keys);
+  void add(base::Hash128 hash);
+  // 0..16: how often the key was added of late, roughly, and never less (until the next ageing).
+  uint32_t estimate(base::Hash128 hash) const;
+  uint64_t agings() const { return agings_; }
+
+ private:
+  struct Cell {
+    uint64_t word = 0;
+    uint32_t shift = 0;
+  };
+  Cell cellOf(base::Hash128 hash, uint32_t row) const;
+  bool seenBefore(base::Hash128 hash) const;
+  void age();
+
+  uint64_t mask_;
+  uint64_t period_;
+  uint64_t additions_ = 0;
+  uint64_t agings_ = 0;
+  std::unique_ptr<uint64_t[]> counters_;
+  std::unique_ptr<uint64_t[]> doorkeeper_;
+};
+
+// A bucket of tokens: bytes that may be written. Time is passed in and may stand still or go back.
+class WriteBudget {
+ public:
+  // bytes_per_s 0: without a limit.
+  WriteBudget(uint64_t bytes_per_s, uint64_t burst_bytes);
+  bool available(uint32_t now_s);
+  // Always succeeds: what was admitted is paid for, if need be in advance.
+  void spend(uint64_t bytes);
+
+ private:
+  uint64_t bytes_per_s_;
+  int64_t burst_bytes_;
+  int64_t tokens_;
+  uint32_t last_s_ = 0;
+  bool started_ = false;
+};
+
+enum class Admit : uint8_t { within_budget, seen_before, refused };
+
+struct AdmissionOptions {
+  uint32_t keys = 1 << 16;
+  uint64_t write_bytes_per_s = 0;  // 0: admit all
+  uint64_t burst_bytes = 0;
+};
+
+class Admission {
+ public:
+  explicit Admission(const AdmissionOptions& options);
+  // Notes a request for the key, whether it is stored or not.
+  void noteRequest(base::Hash128 hash) { sketch_.add(hash); }
+  // Decides on a new object and spends its bytes. The request for it has been noted already.
+  Admit decide(base::Hash128 hash, uint64_t bytes, uint32_t now_s);
+  const FrequencySketch& sketch() const { return sketch_; }
+
+ private:
+  FrequencySketch sketch_;
+  WriteBudget budget_;
+};
+
+}  // namespace store

@@ -1,0 +1,104 @@
+// SegmentAllocator: which segment is written now, what is free, what is next to be reclaimed.
+//
+//   free -> open -> sealing -> sealed -> reclaiming -> free        any -> bad (a disk error)
+//
+// The log is a ring: segments are opened in the order of their numbers, so the oldest sealed
+// segment is the next to be reclaimed, and recovery knows where the log continues. Each opening
+// takes the next sequence. The owner of the stripe alone uses it, and it keeps the shared
+// SegmentTable in step: a sequence appears when the segment opens and vanishes when its reclaim
+// ends.
+//
+// Limits: one segment open; kCleanAhead free segments are kept ahead of the log.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "source/store/core/layout.h"
+#include "source/store/core/segment.h"
+#include "source/store/core/segment_table.h"
+
+namespace store {
+
+enum class SegmentState : uint8_t { free, open, sealing, sealed, reclaiming, bad };
+
+inline constexpr uint32_t kCleanAhead = 2;
+// Two free ahead, one open, one being reclaimed, and one that serves.
+inline constexpr uint32_t kMinSegments = kCleanAhead + 3;
+
+struct AllocatorOptions {
+  uint32_t segment_bytes = kMaxSegmentBytes;
+  uint64_t next_sequence = 1;  // greater than every sequence ever used, from recovery
+};
+
+struct OpenedSegment {
+  uint32_t segment = 0;
+  uint64_t sequence = 0;
+};
+
+class SegmentAllocator {
+ public:
+  // All segments free. `table` outlives it and has at least kMinSegments.
+  SegmentAllocator(const AllocatorOptions& options, SegmentTable& table);
+
+  // Before the first opening: what recovery found in a segment.
+  void adopt(uint32_t segment, uint64_t sequence);
+
+  // Opens the next free segment in ring order; nullopt when none is free. No segment may be open.
+  std::optional<OpenedSegment> open();
+  bool hasOpen() const { return open_.has_value(); }
+  OpenedSegment opened() const { return *open_; }
+  // Room for a record of `bytes` in the open segment, with its line in the table of contents;
+  // nullopt when none is open or it does not fit: then seal, open the next and ask again.
+  std::optional<Location> reserve(uint32_t bytes, bool listed = true);
+  // Gives back the end of the newest reservation: the record became shorter.
+  void shrink(const Location& location, uint32_t bytes);
+  // Units up to the next multiple of a page, which a flush must fill with a pad record; 0 if
+  // aligned.
+  uint32_t padUnits() const;
+  uint32_t usedUnits() const { return used_units_; }
+  uint32_t entries() const { return entries_; }
+  // Where the next record will lie, or for no open segment where the next segment begins.
+  LogPosition position() const;
+  // The longest record that fits into an empty segment.
+  uint32_t maxRecordBytes() const;
+
+  // Closes the open segment: sealing until its footer is written.
+  OpenedSegment seal();
+  void sealed(uint32_t segment);
+
+  // Whether a segment should be reclaimed now, and which: the oldest sealed one.
+  bool needsReclaim() const { return free_ < kCleanAhead && reclaiming_ == 0; }
+  std::optional<OpenedSegment> nextVictim() const;
+  // While it is reclaimed a segment still can be read. finishReclaim() takes its sequence away; by
+  // then no index entry may point to it.
+  void beginReclaim(uint32_t segment);
+  void finishReclaim(uint32_t segment);
+  // A segment that the disk refuses: never used again while the process runs.
+  void markBad(uint32_t segment);
+
+  SegmentState state(uint32_t segment) const { return states_[segment]; }
+  uint32_t freeCount() const { return free_; }
+  uint32_t badCount() const { return bad_; }
+  uint64_t nextSequence() const { return next_sequence_; }
+  // The oldest sequence that still can be read; nextSequence() when there is none.
+  uint64_t oldestSequence() const;
+
+ private:
+  void setState(uint32_t segment, SegmentState state);
+
+  AllocatorOptions options_;
+  SegmentTable& table_;
+  std::vector<SegmentState> states_;
+  uint64_t next_sequence_;
+  uint32_t next_segment_ = 0;
+  std::optional<OpenedSegment> open_;
+  uint32_t used_units_ = 0;
+  uint32_t entries_ = 0;
+  uint32_t free_ = 0;
+  uint32_t bad_ = 0;
+  uint32_t reclaiming_ = 0;
+};
+
+}  // namespace store

@@ -1,0 +1,58 @@
+// PurgeSet: all purges of the journal, to be asked for each entry that recovery finds. An entry of
+// a snapshot has no hash any more, only bucket and tag; the set is keyed by tag so that it answers
+// for both.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "source/base/hash.h"
+#include "source/store/core/journal.h"
+#include "source/store/core/layout.h"
+
+namespace store {
+
+enum class PurgeVerdict : uint8_t { keep, stale, drop };
+
+class PurgeSet {
+ public:
+  void add(const PurgeRecord& record);
+  void addAll(std::span<const PurgeRecord> records);
+  // Drops everything before a position: what is left to do when acknowledged purges were lost.
+  void raiseFloor(LogPosition before);
+
+  PurgeVerdict verdict(base::Hash128 hash, LogPosition at) const;
+  // By tag alone; `sameKey(hash)` says whether a purge's hash may belong to the entry.
+  template <class SameKey>
+  PurgeVerdict verdictByTag(uint64_t tag, LogPosition at, SameKey sameKey) const {
+    PurgeVerdict verdict = floorVerdict(at);
+    const auto [first, last] = by_tag_.equal_range(tag);
+    for (auto it = first; it != last; ++it) {
+      if (sameKey(it->second.hash)) {
+        verdict = worse(verdict, keyVerdict(it->second, at));
+      }
+    }
+    return verdict;
+  }
+
+  uint64_t keys() const { return by_tag_.size(); }
+  LogPosition newest() const { return newest_; }
+
+ private:
+  struct KeyPurge {
+    base::Hash128 hash;
+    LogPosition hard;  // zero: none
+    LogPosition soft;
+  };
+  static PurgeVerdict worse(PurgeVerdict a, PurgeVerdict b) { return a < b ? b : a; }
+  static PurgeVerdict keyVerdict(const KeyPurge& purge, LogPosition at);
+  PurgeVerdict floorVerdict(LogPosition at) const;
+
+  std::unordered_multimap<uint64_t, KeyPurge> by_tag_;  // looked up, never iterated
+  LogPosition hard_floor_;
+  LogPosition soft_floor_;
+  LogPosition newest_;
+};
+
+}  // namespace store

@@ -1,0 +1,75 @@
+// What to do with the records of the segment that is next to be overwritten: S3-FIFO's rule on a
+// log. A record that was hit since it was written is written again, with one hit less, within a
+// budget; all else is dropped. An object that has expired without being refreshed was not asked for
+// since, so its hits are of the past and it is dropped too.
+//
+// A large object is more than one record. Its chunks come up for reclaim before its head; keeping
+// one chunk and losing another helps nobody, so the decision is made at chunk 0, and the chunks
+// behind it follow: a chunk whose object already has chunk 0 in a newer segment is kept.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "source/base/hash.h"
+#include "source/store/core/extents.h"
+#include "source/store/core/index.h"
+#include "source/store/core/segment.h"
+
+namespace store {
+
+// At most this share of a segment is written again.
+inline constexpr uint32_t kReinsertPercent = 30;
+
+struct Reinsertion {
+  TocEntry line;
+  Entry entry;            // as the index has it: to be replaced only if it is still this
+  uint8_t frequency = 0;  // the copy's
+};
+
+// The chunks that a segment holds of one large object which the index knows.
+struct LargeObject {
+  base::Hash128 hash;
+  uint64_t object_id = 0;
+  Entry head;  // to be read, then decideLarge()
+  std::vector<TocEntry> chunks;
+  uint64_t bytes = 0;
+};
+
+struct ReclaimPlan {
+  struct Drop {
+    base::Hash128 hash;
+    Entry entry;  // eraseIf() it is still this
+  };
+  std::vector<Drop> drop;
+  std::vector<Reinsertion> reinsert;
+  std::vector<LargeObject> large;  // decided one by one, against what the budget has left
+  uint64_t budget_bytes = 0;       // left after `reinsert`
+  uint32_t dead = 0;               // lines that no entry points to
+};
+
+struct ReclaimInput {
+  uint32_t segment = 0;
+  uint64_t sequence = 0;
+  uint64_t budget_bytes = 0;  // kReinsertPercent of the segment; 0 turns reinsertion off
+  uint32_t now_s = 0;
+};
+
+ReclaimPlan planReclaim(const ReclaimInput& input, std::span<const TocEntry> toc,
+                        const IndexShard& index);
+
+enum class LargeDecision : uint8_t {
+  ignore,  // the index has another version of the object
+  keep,    // write the chunks again, then the head with their new places
+  drop,    // erase the entry
+};
+struct LargeOutcome {
+  LargeDecision decision = LargeDecision::ignore;
+  uint8_t frequency = 0;  // the new head's, for keep
+};
+// `head_object_id` and `extents` are of the head record that `object.head` points to.
+LargeOutcome decideLarge(const LargeObject& object, uint64_t head_object_id,
+                         const ExtentTable& extents, uint64_t sequence, uint64_t budget_bytes);
+
+}  // namespace store

@@ -1,0 +1,45 @@
+// The sequence each segment has now: written by the stripe's owner, read by every shard. A reader
+// takes the sequence before its read and demands it of the record it finds, so a segment that was
+// overwritten meanwhile is a miss. Sequence 0: the segment holds nothing that may be read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "source/base/check.h"
+#include "source/store/core/entry.h"
+#include "source/store/core/layout.h"
+
+namespace store {
+
+class SegmentTable {
+ public:
+  explicit SegmentTable(uint32_t segment_count)
+      : count_(segment_count), sequences_(new std::atomic<uint64_t>[segment_count]()) {
+    CHECK(segment_count <= kMaxSegments);
+  }
+
+  uint32_t count() const { return count_; }
+  uint64_t sequence(uint32_t segment) const {
+    return segment < count_ ? sequences_[segment].load(std::memory_order_acquire) : 0;
+  }
+  // Where the entry's record lies, with the sequence to demand; sequence 0 when the entry is stale.
+  Location locate(const Entry& entry) const {
+    const uint64_t now = sequence(entry.segment());
+    const bool current = now != 0 && generationOf(now) == entry.generation();
+    return Location{current ? now : 0, entry.segment(), entry.offsetUnits(), entry.lengthUnits()};
+  }
+
+  // The owner alone.
+  void setSequence(uint32_t segment, uint64_t sequence) {
+    CHECK(segment < count_);
+    sequences_[segment].store(sequence, std::memory_order_release);
+  }
+
+ private:
+  uint32_t count_;
+  std::unique_ptr<std::atomic<uint64_t>[]> sequences_;
+};
+
+}  // namespace store
