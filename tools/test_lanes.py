@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Builds and runs every test of Ringfence, lane by lane, and counts test cases.
 
-The last line of the output is "N passed, N failed", with ", N skipped" if any were. A target that does
-not build, a test binary that dies, and a lane that runs no test at all each count as one failure.
+The last line of the output is "N passed, N failed", with ", N skipped" if any were. A target that
+does not build, a test binary that dies, and a lane that runs no test at all count as a failure.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def target_exists(label):
     return bazel_output("query", label) != ""
 
 
-# --- Results -----------------------------------------------------------------------------------------
+# --- Results --------------------------------------------------------------------------------------
 
 
 def case_name(suite, case):
@@ -85,7 +85,7 @@ def case_name(suite, case):
 
 
 def count_xml(path, label, tally):
-    """Adds the cases of one JUnit file; returns (cases, failed cases), or None if it is unreadable."""
+    """Adds the cases of a JUnit file; returns (cases, failed cases), None if it is unreadable."""
     try:
         root = ElementTree.parse(path).getroot()
     except (OSError, ElementTree.ParseError):
@@ -94,11 +94,12 @@ def count_xml(path, label, tally):
     for suite in root.iter("testsuite"):
         for case in suite.findall("testcase"):
             cases += 1
-            skipped = case.find("skipped") is not None or case.get("result") in ("skipped", "suppressed")
+            skipped = (case.find("skipped") is not None or case.get("status") == "notrun" or
+                       case.get("result") in ("skipped", "suppressed"))
             if case.find("failure") is not None or case.find("error") is not None:
                 failed += 1
                 tally.fail(f"{label} {case_name(suite, case)}")
-            elif skipped or case.get("status") == "notrun":
+            elif skipped:
                 tally.skipped += 1
             else:
                 tally.passed += 1
@@ -132,7 +133,8 @@ class Results:
         if "testResult" in identity and "testResult" in event:
             key = identity["testResult"]["label"]
             result = event["testResult"]
-            xml = [o["uri"] for o in result.get("testActionOutput", []) if o.get("name") == "test.xml"]
+            outputs = result.get("testActionOutput", [])
+            xml = [o["uri"] for o in outputs if o.get("name") == "test.xml"]
             entry = (result.get("status", "NO_STATUS"), uri_path(xml[0]) if xml else "")
             self.tests.setdefault(key, []).append(entry)
         elif "targetCompleted" in identity and "completed" in event:
@@ -187,7 +189,7 @@ def bazel_tests(lane, *arguments, targets=("//...",), allow_none=False):
     return tally
 
 
-# --- Lanes -------------------------------------------------------------------------------------------
+# --- Lanes ----------------------------------------------------------------------------------------
 
 
 def lane_unit(_options):
@@ -280,7 +282,7 @@ def corpus_folders(label):
 
 
 def lane_fuzz(options):
-    """Each fuzz target for a few seconds under libFuzzer and the sanitizers; the canary must die."""
+    """Each fuzz target for a few seconds with sanitizers; the canary must die."""
     tally = Tally()
     labels = fuzz_binaries() + ["//test/fuzz:canary"]
     if run(bazel("build", "--config=fuzz", "--keep_going", *labels)).returncode != 0:

@@ -1,5 +1,6 @@
-// Goal: prove that the fuzzing machinery finds faults. Method: a fault is planted behind a condition
-// that no corpus file meets but that a few mutations reach; whoever runs this target expects it to die.
+// Goal: prove that the fuzzing machinery finds faults. Method: a fault is planted behind a
+// condition that no corpus file meets but that a few mutations reach; whoever runs this target
+// expects it to die.
 
 #include <cstddef>
 #include <cstdint>

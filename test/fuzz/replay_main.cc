@@ -1,6 +1,7 @@
-// Runs a fuzz target's entry point without libFuzzer: every corpus file as it is, the empty input, and
-// then a fixed sequence of mutations of them. The sequence depends on the seed and on the corpus alone,
-// so a fault found here is found again by the same command; the input that dies is saved besides.
+// Runs a fuzz target's entry point without libFuzzer: every corpus file as it is, the empty input,
+// and then a fixed sequence of mutations of them. The sequence depends on the seed and on the
+// corpus alone, so a fault found here is found again by the same command; the input that dies is
+// saved besides.
 //
 // Usage: target_replay [--mutations=N] [--seed=N] [--max_ms=N] FILE|FOLDER...
 
@@ -178,7 +179,9 @@ void overwriteByte(Random& random, Bytes& bytes) {
   }
 }
 
-void truncate(Random& random, Bytes& bytes) { bytes.resize(random.below(bytes.size() + 1)); }
+void truncate(Random& random, Bytes& bytes) {
+  bytes.resize(random.below(bytes.size() + 1));
+}
 
 void eraseRange(Random& random, Bytes& bytes) {
   const size_t from = random.below(bytes.size());
