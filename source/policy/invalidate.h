@@ -16,6 +16,8 @@ inline constexpr size_t kMaxInvalidated = 3;
 // An absolute http(s) URI in the parts that cacheKey() takes, owning its text.
 class OwnedUri {
  public:
+  // A copy of the parts as they are.
+  static OwnedUri of(const http::Effective& parts);
   // Views into this object, valid while it lives unchanged.
   http::Effective parts() const;
   std::string text() const;
