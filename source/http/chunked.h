@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "source/base/result.h"
 #include "source/http/head.h"
@@ -34,6 +35,11 @@ class ChunkDecoder {
 
   explicit ChunkDecoder(base::Blame blame = base::Blame::upstream, const ChunkLimits& limits = {})
       : limits_(limits), blame_(blame) {}
+  // Movable; a copy's trailers would view the original's text.
+  ChunkDecoder(const ChunkDecoder&) = delete;
+  ChunkDecoder& operator=(const ChunkDecoder&) = delete;
+  ChunkDecoder(ChunkDecoder&&) = default;
+  ChunkDecoder& operator=(ChunkDecoder&&) = default;
 
   // Takes bytes until it can hand out data, has seen the end, or has used up the input; call it
   // again with the bytes behind `consumed`. Non-empty input gives consumed > 0 until the end. An
@@ -81,7 +87,7 @@ class ChunkDecoder {
   uint32_t extension_bytes_ = 0;
   uint32_t extension_total_bytes_ = 0;
   uint64_t remaining_ = 0;
-  std::string trailer_text_;
+  std::vector<char> trailer_text_;  // not a string: views into it must survive a move
   Fields trailers_;
 };
 

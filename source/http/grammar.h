@@ -15,7 +15,7 @@ enum CharClass : uint8_t {
   kDigit = 4,
   kHexDigit = 8,
   kUnreserved = 16,  // RFC 3986 2.3
-  kRegName = 32,     // unreserved and sub-delims (RFC 3986 3.2.2); '%' is handled apart
+  kRegName = 32,     // unreserved and sub-delims (RFC 3986 3.2.2)
   kTargetChar = 64,  // visible ASCII but '#', which no request-target carries
 };
 

@@ -35,15 +35,16 @@ struct Authority {
 };
 // The largest host accepted; a domain name has at most 255 bytes.
 inline constexpr size_t kMaxHostBytes = 255;
-// nullopt for user information, characters outside the grammar, a malformed IP literal, port 0 or a
-// port above 65535. An empty host is accepted with an empty text only; an empty port ("a:") is no
-// port.
+// nullopt for user information, percent-encoding, empty labels, characters outside the grammar, a
+// malformed IP literal, port 0 or a port above 65535. An empty host is accepted with an empty text
+// only; an empty port
+// ("a:") is no port.
 std::optional<Authority> parseAuthority(std::string_view text);
 
 inline constexpr size_t kAuthoritySize = kMaxHostBytes + 6;  // ":65535"
 using AuthorityBuffer = std::array<char, kAuthoritySize>;
-// Lower case, without the scheme's default port and without a root dot behind the name. Returns
-// `text` itself when that is already normal, else a view of out.
+// Lower case, without the scheme's default port and without the root's dot behind the name. A view
+// of authority.host when that is already normal, else of out.
 std::string_view normaliseAuthority(const Authority& authority, Scheme scheme,
                                     std::span<char, kAuthoritySize> out);
 
@@ -56,9 +57,9 @@ struct Target {
   std::string_view query;
   bool has_query = false;
 };
-// bad_head when the target has none of the four forms or not the one its method requires: CONNECT
-// takes the authority form and no other method does; only OPTIONS takes the asterisk. unsupported
-// for a scheme that is neither http nor https.
+// bad_head when the target has none of the four forms, a scheme that is neither http nor https, or
+// not the form its method requires: CONNECT takes the authority form and no other method does; only
+// OPTIONS takes the asterisk.
 base::Result<Target> parseTarget(std::string_view method, std::string_view target);
 
 // The target URI (RFC 9112 3.3): an absolute form overrides Host. Views of the head or of the
