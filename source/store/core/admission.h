@@ -3,8 +3,8 @@
 //
 // What was asked for before is told by a count-min sketch of 4-bit counters behind a doorkeeper, as
 // in TinyLFU (Einziger, Friedman, Manes 2017): the first occurrence sets bits in the doorkeeper
-// only, later ones count. After a period of ten times the keys it is sized for, the counters are
-// halved and the doorkeeper is cleared.
+// only, later ones count. After a period of four additions for each key it is sized for, the
+// counters are halved and the doorkeeper is cleared.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class FrequencySketch {
   explicit FrequencySketch(uint32_t keys);
   void add(base::Hash128 hash);
   // 0..16: how often the key was added of late, roughly, and never less (until the next ageing).
-  uint32_t estimate(base::Hash128 hash) const;
+  uint32_t estimate(base::Hash128 hash);
   uint64_t agings() const { return agings_; }
 
  private:
@@ -30,11 +30,10 @@ class FrequencySketch {
     uint32_t shift = 0;
   };
   Cell cellOf(base::Hash128 hash, uint32_t row) const;
-  bool seenBefore(base::Hash128 hash) const;
+  bool knock(base::Hash128 hash, bool enter);
   void age();
 
-  uint64_t mask_;
-  uint64_t period_;
+  uint64_t words_;
   uint64_t additions_ = 0;
   uint64_t agings_ = 0;
   std::unique_ptr<uint64_t[]> counters_;
@@ -73,7 +72,7 @@ class Admission {
   void noteRequest(base::Hash128 hash) { sketch_.add(hash); }
   // Decides on a new object and spends its bytes. The request for it has been noted already.
   Admit decide(base::Hash128 hash, uint64_t bytes, uint32_t now_s);
-  const FrequencySketch& sketch() const { return sketch_; }
+  FrequencySketch& sketch() { return sketch_; }
 
  private:
   FrequencySketch sketch_;

@@ -82,7 +82,9 @@ class SegmentAllocator {
   uint32_t freeCount() const { return free_; }
   uint32_t badCount() const { return bad_; }
   uint64_t nextSequence() const { return next_sequence_; }
-  // The oldest sequence that still can be read; nextSequence() when there is none.
+  // The oldest sequence that the disk still may hold, whether its segment is in use or free but not
+  // yet written over; nextSequence() when there is none. What was purged before it can be
+  // forgotten.
   uint64_t oldestSequence() const;
 
  private:
@@ -91,8 +93,10 @@ class SegmentAllocator {
   AllocatorOptions options_;
   SegmentTable& table_;
   std::vector<SegmentState> states_;
+  std::vector<uint64_t> on_disk_;  // the last sequence written to each segment; 0: none
   uint64_t next_sequence_;
   uint32_t next_segment_ = 0;
+  uint64_t newest_adopted_ = 0;
   std::optional<OpenedSegment> open_;
   uint32_t used_units_ = 0;
   uint32_t entries_ = 0;

@@ -33,10 +33,11 @@ constexpr ExpiryHint decodeExpiry(uint32_t expiry, uint32_t epoch_s, uint32_t no
   return uint64_t{now_s} < uint64_t{epoch_s} + expiry ? ExpiryHint::fresh : ExpiryHint::expired;
 }
 
-// The same expiry under another epoch; what cannot be said becomes "ask".
+// The same expiry under another epoch; what cannot be said becomes "ask". "Expired at the epoch"
+// stays that, since when it expired is not known any more.
 constexpr uint32_t reencodeExpiry(uint32_t expiry, uint32_t from_epoch_s, uint32_t to_epoch_s) {
-  if (expiry == kExpiryAsk) {
-    return kExpiryAsk;
+  if (expiry == kExpiryAsk || expiry == 0) {
+    return expiry;
   }
   const uint64_t expires_s = uint64_t{from_epoch_s} + expiry;
   return encodeExpiry(expires_s > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(expires_s),

@@ -80,9 +80,11 @@ class IndexShard {
   // The entry with this tag in the bucket or its partner.
   std::optional<Entry> findAt(uint64_t bucket, uint64_t tag) const;
   bool replaceAt(uint64_t bucket, const Entry& old, const Entry& entry);
+  bool eraseAt(uint64_t bucket, const Entry& old);
 
   // Encodes an exact expiry for publish(); "ask" while the epoch is being advanced.
   uint32_t expiryFor(uint32_t expires_s) const;
+  uint32_t reencode(uint32_t expiry, uint32_t from_epoch_s) const;
   uint32_t epoch() const { return epoch_s_.load(std::memory_order_relaxed); }
   // Advances the epoch when half its range is used, a few buckets a call: every entry is first made
   // to say "ask", then, a minute later (no reader holds an entry so long), the epoch changes.

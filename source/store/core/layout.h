@@ -61,6 +61,18 @@ struct LogPosition {
   friend auto operator<=>(const LogPosition&, const LogPosition&) = default;
 };
 
+// Each life of the process numbers its segments from the begin of a block of its own. So a sequence
+// is never used twice, even if the disk lost what was written last, and the remains of one life are
+// never taken for records of the next. The journal's generation, which is synced before a life
+// writes its first segment, keeps the count of lives.
+inline constexpr uint32_t kLifeBits = 32;
+constexpr uint64_t firstSequence(uint64_t life) {
+  return life << kLifeBits;
+}
+constexpr uint64_t lifeOf(uint64_t sequence) {
+  return sequence >> kLifeBits;
+}
+
 // Where a record lies, and the sequence its segment must still have.
 struct Location {
   uint64_t sequence = 0;

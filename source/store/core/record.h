@@ -10,6 +10,7 @@
 // anew, never pass.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -64,9 +64,8 @@ base::Result<uint32_t> encodeRecord(std::span<std::byte> out, const RecordFields
 base::Result<uint32_t> encodePad(std::span<std::byte> out, const RecordPlace& place,
                                  uint32_t units);
 
-// Copies a verified record to another place, as reclaiming a segment does: sequence and offset
-// change, and with them the checksum of the head; the body's do not.
-base::Result<uint32_t> relocateRecord(std::span<std::byte> record, const RecordView& verified,
-                                      const RecordPlace& to);
+// Makes a verified record, copied to `record`, one of another place, as reclaiming a segment does:
+// the head is sealed anew, the body stays as it is.
+void relocateRecord(std::span<std::byte> record, const RecordView& verified, const RecordPlace& to);
 
 }  // namespace store

@@ -39,15 +39,16 @@ class RecoveryMerge {
   Recovered addRecord(uint32_t segment, uint64_t sequence, const TocEntry& line);
 
   uint64_t count(Recovered outcome) const { return counts_[static_cast<size_t>(outcome)]; }
-  // The sequence for the next opened segment: after all that was seen, purges included, since a
-  // purge may be of a position whose segment was lost.
-  uint64_t nextSequence(uint64_t highest_snapshot_sequence) const;
+  // The life (layout.h) for what is written from now on: later than everything that was seen. The
+  // journal must be written with it as generation, and synced, before the first segment is opened.
+  uint64_t nextLife(uint64_t journal_generation, uint64_t snapshot_sequence) const;
 
  private:
   Recovered counted(Recovered outcome);
   Recovered judgeSnapshotEntry(const SnapshotHeader& header, std::span<const uint64_t> sequences,
                                const PlacedEntry& placed);
   Recovered judgeRecord(uint32_t segment, uint64_t sequence, const TocEntry& line);
+  Recovered merge(uint64_t bucket, const Entry& entry, LogPosition at);
   LogPosition positionOf(const Entry& entry) const;
 
   IndexShard& index_;

@@ -64,8 +64,8 @@ class S3Fifo {
   uint64_t count() const { return count_; }
 
  private:
-  // Remembers what left the small queue while main's size of bytes followed it out. Sets of four;
-  // time is counted in KiB that were evicted.
+  // Remembers what left the small queue until as many bytes as main holds have left it. Sets of
+  // four.
   class Ghost {
    public:
     explicit Ghost(uint32_t entries);
@@ -78,23 +78,23 @@ class S3Fifo {
       uint32_t time = 0;
     };
     static constexpr uint32_t kWays = 4;
-    Slot* setOf(uint64_t fingerprint);
+    Slot* setOf(uint64_t mixed);
     uint32_t sets_;
     std::unique_ptr<Slot[]> slots_;
   };
 
   void push(RamNode* node, RamNode::Queue queue);
   void unlist(RamNode* node);
-  RamNode* evictSmall();
-  RamNode* evictMain();
-  uint32_t ghostNow() const { return static_cast<uint32_t>(ghost_bytes_ >> 10); }
+  void leave(RamNode* node);
+  uint32_t ghostNow() const { return static_cast<uint32_t>(ghost_bytes_ >> ghost_shift_); }
 
   uint64_t budget_bytes_;
   uint64_t used_bytes_ = 0;
   uint64_t small_bytes_ = 0;
   uint64_t leaving_bytes_ = 0;
   uint64_t count_ = 0;
-  uint64_t ghost_bytes_ = 0;
+  uint64_t ghost_bytes_ = 0;  // that went through the ghost table, ever
+  uint32_t ghost_shift_;      // makes them units, of which a lifetime has at most 2^24
   base::IntrusiveList<RamNode> small_;
   base::IntrusiveList<RamNode> main_;
   Ghost ghost_;

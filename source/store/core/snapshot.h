@@ -102,6 +102,7 @@ class SnapshotDecoder {
   base::Status begin(std::span<const std::byte> payload, uint64_t number);
   base::Status takeSequences(std::span<const std::byte> payload);
   base::Status takeEntries(std::span<const std::byte> payload, std::vector<PlacedEntry>& out);
+  base::Status finish(std::span<const std::byte> payload);
 
   uint32_t salt_;
   SnapshotHeader header_;

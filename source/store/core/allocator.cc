@@ -1,0 +1,162 @@
+#include "source/store/core/allocator.h"
+
+#include <algorithm>
+
+#include "source/base/check.h"
+
+namespace store {
+
+SegmentAllocator::SegmentAllocator(const AllocatorOptions& options, SegmentTable& table)
+    : options_(options),
+      table_(table),
+      states_(table.count(), SegmentState::free),
+      on_disk_(table.count(), 0),
+      next_sequence_(options.next_sequence),
+      free_(table.count()) {
+  CHECK(table.count() >= kMinSegments);
+  CHECK(options.segment_bytes >= kMinSegmentBytes && options.segment_bytes <= kMaxSegmentBytes);
+  CHECK(options.segment_bytes % kPageBytes == 0);
+  CHECK(options.next_sequence > 0);
+  for (uint32_t segment = 0; segment < table.count(); segment++) {
+    table.setSequence(segment, 0);
+  }
+}
+
+void SegmentAllocator::setState(uint32_t segment, SegmentState state) {
+  CHECK(segment < states_.size());
+  free_ -= states_[segment] == SegmentState::free ? 1 : 0;
+  reclaiming_ -= states_[segment] == SegmentState::reclaiming ? 1 : 0;
+  bad_ -= states_[segment] == SegmentState::bad ? 1 : 0;
+  states_[segment] = state;
+  free_ += state == SegmentState::free ? 1 : 0;
+  reclaiming_ += state == SegmentState::reclaiming ? 1 : 0;
+  bad_ += state == SegmentState::bad ? 1 : 0;
+}
+
+void SegmentAllocator::adopt(uint32_t segment, uint64_t sequence) {
+  CHECK(!open_ && states_[segment] == SegmentState::free && sequence > 0);
+  setState(segment, SegmentState::sealed);
+  table_.setSequence(segment, sequence);
+  on_disk_[segment] = sequence;
+  // The log continues behind the newest segment.
+  if (sequence > newest_adopted_) {
+    newest_adopted_ = sequence;
+    next_segment_ = (segment + 1) % table_.count();
+  }
+  next_sequence_ = std::max(next_sequence_, sequence + 1);
+}
+
+std::optional<OpenedSegment> SegmentAllocator::open() {
+  CHECK(!open_);
+  for (uint32_t i = 0; i < table_.count(); i++) {
+    const uint32_t segment = (next_segment_ + i) % table_.count();
+    if (states_[segment] != SegmentState::free) {
+      continue;
+    }
+    setState(segment, SegmentState::open);
+    next_segment_ = (segment + 1) % table_.count();
+    open_ = OpenedSegment{segment, next_sequence_++};
+    table_.setSequence(segment, open_->sequence);
+    on_disk_[segment] = open_->sequence;
+    used_units_ = kSegmentHeaderBytes / kUnitBytes;
+    entries_ = 0;
+    return open_;
+  }
+  return std::nullopt;
+}
+
+std::optional<Location> SegmentAllocator::reserve(uint32_t bytes, bool listed) {
+  CHECK(bytes > 0);
+  if (!open_ || bytes > options_.segment_bytes) {
+    return std::nullopt;
+  }
+  const uint32_t units = roundUp(bytes, kUnitBytes) / kUnitBytes;
+  const uint32_t entries = entries_ + (listed ? 1 : 0);
+  const uint64_t end = uint64_t{used_units_ + units} * kUnitBytes;
+  if (end + footerBytes(entries) > options_.segment_bytes) {
+    return std::nullopt;
+  }
+  const Location location{open_->sequence, open_->segment, used_units_, units};
+  used_units_ += units;
+  entries_ = entries;
+  return location;
+}
+
+void SegmentAllocator::shrink(const Location& location, uint32_t bytes) {
+  CHECK(open_ && open_->sequence == location.sequence);
+  CHECK(location.offset_units + location.length_units == used_units_);
+  const uint32_t units = roundUp(bytes, kUnitBytes) / kUnitBytes;
+  CHECK(units > 0 && units <= location.length_units);
+  used_units_ = location.offset_units + units;
+}
+
+uint32_t SegmentAllocator::padUnits() const {
+  constexpr uint32_t kPageUnits = kPageBytes / kUnitBytes;
+  return (kPageUnits - used_units_ % kPageUnits) % kPageUnits;
+}
+
+LogPosition SegmentAllocator::position() const {
+  return open_ ? LogPosition{open_->sequence, used_units_} : LogPosition{next_sequence_, 0};
+}
+
+uint32_t SegmentAllocator::maxRecordBytes() const {
+  return options_.segment_bytes - kSegmentHeaderBytes - footerBytes(1);
+}
+
+OpenedSegment SegmentAllocator::seal() {
+  CHECK(open_.has_value());
+  const OpenedSegment segment = *open_;
+  setState(segment.segment, SegmentState::sealing);
+  open_.reset();
+  return segment;
+}
+
+void SegmentAllocator::sealed(uint32_t segment) {
+  // A footer that could not be written may have made the segment bad meanwhile.
+  if (states_[segment] != SegmentState::bad) {
+    CHECK(states_[segment] == SegmentState::sealing);
+    setState(segment, SegmentState::sealed);
+  }
+}
+
+std::optional<OpenedSegment> SegmentAllocator::nextVictim() const {
+  for (uint32_t i = 0; i < table_.count(); i++) {
+    const uint32_t segment = (next_segment_ + i) % table_.count();
+    if (states_[segment] == SegmentState::sealed) {
+      return OpenedSegment{segment, table_.sequence(segment)};
+    }
+  }
+  return std::nullopt;
+}
+
+void SegmentAllocator::beginReclaim(uint32_t segment) {
+  CHECK(states_[segment] == SegmentState::sealed);
+  setState(segment, SegmentState::reclaiming);
+}
+
+void SegmentAllocator::finishReclaim(uint32_t segment) {
+  if (states_[segment] == SegmentState::bad) {
+    return;
+  }
+  CHECK(states_[segment] == SegmentState::reclaiming);
+  table_.setSequence(segment, 0);
+  setState(segment, SegmentState::free);
+}
+
+void SegmentAllocator::markBad(uint32_t segment) {
+  if (open_ && open_->segment == segment) {
+    open_.reset();
+  }
+  table_.setSequence(segment, 0);
+  setState(segment, SegmentState::bad);
+}
+
+uint64_t SegmentAllocator::oldestSequence() const {
+  uint64_t oldest = next_sequence_;
+  for (const uint64_t sequence : on_disk_) {
+    oldest = sequence != 0 ? std::min(oldest, sequence) : oldest;
+  }
+  return oldest;
+}
+
+}  // namespace store

@@ -1,0 +1,58 @@
+#include "source/store/core/purge_set.h"
+
+#include <algorithm>
+
+namespace store {
+
+void PurgeSet::add(const PurgeRecord& record) {
+  newest_ = std::max(newest_, record.before);
+  if (record.kind == PurgeKind::everything) {
+    LogPosition& floor = record.soft ? soft_floor_ : hard_floor_;
+    floor = std::max(floor, record.before);
+    return;
+  }
+  const uint64_t tag = tagOf(record.hash);
+  KeyPurge* purge = nullptr;
+  const auto [first, last] = by_tag_.equal_range(tag);
+  for (auto it = first; it != last; ++it) {
+    if (it->second.hash == record.hash) {
+      purge = &it->second;
+    }
+  }
+  if (purge == nullptr) {
+    purge = &by_tag_.emplace(tag, KeyPurge{record.hash, {}, {}})->second;
+  }
+  LogPosition& position = record.soft ? purge->soft : purge->hard;
+  position = std::max(position, record.before);
+}
+
+void PurgeSet::addAll(std::span<const PurgeRecord> records) {
+  for (const PurgeRecord& record : records) {
+    add(record);
+  }
+}
+
+void PurgeSet::raiseFloor(LogPosition before) {
+  hard_floor_ = std::max(hard_floor_, before);
+  newest_ = std::max(newest_, before);
+}
+
+PurgeVerdict PurgeSet::keyVerdict(const KeyPurge& purge, LogPosition at) {
+  if (at < purge.hard) {
+    return PurgeVerdict::drop;
+  }
+  return at < purge.soft ? PurgeVerdict::stale : PurgeVerdict::keep;
+}
+
+PurgeVerdict PurgeSet::floorVerdict(LogPosition at) const {
+  if (at < hard_floor_) {
+    return PurgeVerdict::drop;
+  }
+  return at < soft_floor_ ? PurgeVerdict::stale : PurgeVerdict::keep;
+}
+
+PurgeVerdict PurgeSet::verdict(base::Hash128 hash, LogPosition at) const {
+  return verdictByTag(tagOf(hash), at, [hash](base::Hash128 purged) { return purged == hash; });
+}
+
+}  // namespace store
