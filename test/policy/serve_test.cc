@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "test/policy/heads.h"
@@ -49,54 +50,70 @@ struct Row {
   NoReuseReason why;
 };
 
-TEST(DecideServe, FollowsEachClause) {
+constexpr auto kNone = NoReuseReason::none;
+constexpr auto kStale = NoReuseReason::stale;
+constexpr auto kByAge = NoReuseReason::request_max_age;
+constexpr auto kByMin = NoReuseReason::request_min_fresh;
+
+void expectEach(std::span<const Row> rows) {
+  for (const Row& row : rows) {
+    const ServeDecision decision = decide(row.stored, row.request);
+    EXPECT_EQ(name(decision.how), name(row.how)) << row.clause;
+    EXPECT_EQ(name(decision.why), name(row.why)) << row.clause;
+  }
+}
+
+TEST(DecideServe, FollowsWhatTheRequestSays) {
   using enum Trait;
-  const auto none = NoReuseReason::none;
-  const auto stale = NoReuseReason::stale;
-  const auto by_age = NoReuseReason::request_max_age;
-  const auto by_min = NoReuseReason::request_min_fresh;
   const Row rows[] = {
-      {"4.2 fresh", {0}, "", Serve::fresh, none},
-      {"4.2 last fresh second", {99}, "", Serve::fresh, none},
-      {"4.2 lifetime = age is stale", {100}, "", Serve::miss, stale},
-      {"4.3.1 stale with ETag", {100, {has_etag}}, "", Serve::revalidate, stale},
-      {"4.3.1 stale with Last-Modified", {100, {has_last_modified}}, "", Serve::revalidate, stale},
-      {"5.2.1.1 max-age reached", {60}, "max-age=60", Serve::fresh, none},
-      {"5.2.1.1 max-age exceeded", {61}, "max-age=60", Serve::miss, by_age},
-      {"5.2.1.1 max-age=0 always validates", {0}, "max-age=0", Serve::miss, by_age},
-      {"5.2.1.1 max-age forbids stale", {110, {}, 60}, "max-age=500", Serve::miss, stale},
-      {"5.2.1.1 max-age with max-stale", {110}, "max-age=500, max-stale=10", Serve::stale, stale},
-      {"5.2.1.1 max-age before max-stale", {110}, "max-age=50, max-stale", Serve::miss, by_age},
-      {"5.2.1.2 max-stale reached", {105}, "max-stale=5", Serve::stale, stale},
-      {"5.2.1.2 max-stale exceeded", {106}, "max-stale=5", Serve::miss, stale},
-      {"5.2.1.2 max-stale without value", {99999}, "max-stale", Serve::stale, stale},
-      {"5.2.1.2 max-stale limits", {106, {}, 60}, "max-stale=5", Serve::miss, stale},
-      {"5.2.1.3 min-fresh met", {40}, "min-fresh=60", Serve::fresh, none},
-      {"5.2.1.3 min-fresh not met", {41}, "min-fresh=60", Serve::miss, by_min},
-      {"5.2.1.3 min-fresh before max-stale", {110}, "min-fresh=1, max-stale", Serve::miss, by_min},
+      {"4.2 fresh", {0}, "", Serve::fresh, kNone},
+      {"4.2 last fresh second", {99}, "", Serve::fresh, kNone},
+      {"4.2 lifetime = age is stale", {100}, "", Serve::miss, kStale},
+      {"4.3.1 stale with ETag", {100, {has_etag}}, "", Serve::revalidate, kStale},
+      {"4.3.1 stale with Last-Modified", {100, {has_last_modified}}, "", Serve::revalidate, kStale},
+      {"5.2.1.1 max-age reached", {60}, "max-age=60", Serve::fresh, kNone},
+      {"5.2.1.1 max-age exceeded", {61}, "max-age=60", Serve::miss, kByAge},
+      {"5.2.1.1 max-age=0 always validates", {0}, "max-age=0", Serve::miss, kByAge},
+      {"5.2.1.1 max-age forbids stale", {110, {}, 60}, "max-age=500", Serve::miss, kStale},
+      {"5.2.1.1 max-age with max-stale", {110}, "max-age=500, max-stale=10", Serve::stale, kStale},
+      {"5.2.1.1 max-age before max-stale", {110}, "max-age=50, max-stale", Serve::miss, kByAge},
+      {"5.2.1.2 max-stale reached", {105}, "max-stale=5", Serve::stale, kStale},
+      {"5.2.1.2 max-stale exceeded", {106}, "max-stale=5", Serve::miss, kStale},
+      {"5.2.1.2 max-stale without value", {99999}, "max-stale", Serve::stale, kStale},
+      {"5.2.1.2 max-stale limits", {106, {}, 60}, "max-stale=5", Serve::miss, kStale},
+      {"5.2.1.3 min-fresh met", {40}, "min-fresh=60", Serve::fresh, kNone},
+      {"5.2.1.3 min-fresh not met", {41}, "min-fresh=60", Serve::miss, kByMin},
+      {"5.2.1.3 min-fresh before max-stale", {110}, "min-fresh=1, max-stale", Serve::miss, kByMin},
       {"5.2.1.4 no-cache", {0}, "no-cache", Serve::miss, NoReuseReason::request_no_cache},
       {"5.2.1.4 no-cache, with ETag",
        {0, {has_etag}},
        "no-cache",
        Serve::revalidate,
        NoReuseReason::request_no_cache},
-      {"5.2.1.5 no-store may be served", {0}, "no-store", Serve::fresh, none},
-      {"5.2.1.7 only-if-cached, fresh", {0}, "only-if-cached", Serve::fresh, none},
+      {"5.2.1.5 no-store may be served", {0}, "no-store", Serve::fresh, kNone},
+      {"5.2.1.7 only-if-cached, fresh", {0}, "only-if-cached", Serve::fresh, kNone},
       {"5.2.1.7 only-if-cached, stale",
        {100, {has_etag}},
        "only-if-cached",
        Serve::gateway_timeout,
-       stale},
+       kStale},
       {"5.2.1.7 only-if-cached, max-stale",
        {100},
        "only-if-cached, max-stale",
        Serve::stale,
-       stale},
+       kStale},
       {"5.2.1.7 only-if-cached, no-cache",
        {0},
        "only-if-cached, no-cache",
        Serve::gateway_timeout,
        NoReuseReason::request_no_cache},
+  };
+  expectEach(rows);
+}
+
+TEST(DecideServe, FollowsWhatTheResponseSaid) {
+  using enum Trait;
+  const Row rows[] = {
       {"5.2.2.4 no-cache",
        {0, {no_cache, has_etag}},
        "",
@@ -107,18 +124,18 @@ TEST(DecideServe, FollowsEachClause) {
        "max-stale",
        Serve::miss,
        NoReuseReason::response_no_cache},
-      {"5.2.2.2 must-revalidate, fresh", {99, {must_revalidate}}, "", Serve::fresh, none},
+      {"5.2.2.2 must-revalidate, fresh", {99, {must_revalidate}}, "", Serve::fresh, kNone},
       {"5.2.2.2 must-revalidate, max-stale",
        {100, {must_revalidate}},
        "max-stale",
        Serve::miss,
-       stale},
-      {"4.2.4 must-revalidate forbids swr", {100, {must_revalidate}, 60}, "", Serve::miss, stale},
-      {"RFC 5861 3, first second", {100, {}, 30}, "", Serve::stale_while_revalidate, stale},
-      {"RFC 5861 3, last second", {129, {}, 30}, "", Serve::stale_while_revalidate, stale},
-      {"RFC 5861 3, beyond", {130, {}, 30}, "", Serve::miss, stale},
-      {"RFC 5861 3, not for errors", {100, {server_error}, 30}, "", Serve::miss, stale},
-      {"RFC 5861 3, min-fresh=0", {100, {}, 30}, "min-fresh=0", Serve::miss, stale},
+       kStale},
+      {"4.2.4 must-revalidate forbids swr", {100, {must_revalidate}, 60}, "", Serve::miss, kStale},
+      {"RFC 5861 3, first second", {100, {}, 30}, "", Serve::stale_while_revalidate, kStale},
+      {"RFC 5861 3, last second", {129, {}, 30}, "", Serve::stale_while_revalidate, kStale},
+      {"RFC 5861 3, beyond", {130, {}, 30}, "", Serve::miss, kStale},
+      {"RFC 5861 3, not for errors", {100, {server_error}, 30}, "", Serve::miss, kStale},
+      {"RFC 5861 3, min-fresh=0", {100, {}, 30}, "min-fresh=0", Serve::miss, kStale},
       {"hit for miss", {0, {hit_for_miss}}, "", Serve::miss, NoReuseReason::hit_for_miss},
       {"hit for miss, expired", {100, {hit_for_miss}}, "", Serve::miss, NoReuseReason::absent},
       {"hit for miss, only-if-cached",
@@ -127,11 +144,7 @@ TEST(DecideServe, FollowsEachClause) {
        Serve::gateway_timeout,
        NoReuseReason::hit_for_miss},
   };
-  for (const Row& row : rows) {
-    const ServeDecision decision = decide(row.stored, row.request);
-    EXPECT_EQ(name(decision.how), name(row.how)) << row.clause;
-    EXPECT_EQ(name(decision.why), name(row.why)) << row.clause;
-  }
+  expectEach(rows);
 }
 
 TEST(DecideServe, GivesAgeAndFreshnessLeft) {  // RFC 9111 4.2.3
