@@ -136,6 +136,18 @@ const Route* match(const VirtualHost& host, const http::RequestHead& head,
   return nullptr;
 }
 
+void changeRequest(const VirtualHost& host, const Route& route, http::Fields& fields,
+                   http::Fields& scratch) {
+  apply(route.request_headers, fields, scratch);
+  apply(host.request_headers, fields, scratch);
+}
+
+void changeResponse(const VirtualHost& host, const Route& route, http::Fields& fields,
+                    http::Fields& scratch) {
+  apply(route.response_headers, fields, scratch);
+  apply(host.response_headers, fields, scratch);
+}
+
 void appendUpstreamTarget(const Route& route, std::string_view target, std::string& out) {
   const ForwardAction* action = std::get_if<ForwardAction>(&route.action);
   CHECK(action != nullptr);

@@ -18,8 +18,7 @@
 
 namespace config {
 
-// One change of a head. A route's list holds its own changes, then those of its virtual host, in
-// the order in which they are made.
+// One change of a head.
 struct HeaderMutation {
   enum class Kind : uint8_t { remove, append, add_if_absent, overwrite, overwrite_if_exists };
   Kind kind = Kind::append;
@@ -67,16 +66,18 @@ struct Route {
   std::string virtual_host;
   RequestMatcher match;
   std::variant<ForwardAction, RedirectAction, DirectResponseAction> action;
-  std::vector<HeaderMutation> request_headers;   // of the request as it is sent to the cluster
-  std::vector<HeaderMutation> response_headers;  // of the response as it is sent to the client
-  uint32_t cache = kNone;                        // index into Snapshot::caches
-  policy::RoutePolicy policy;                    // enabled is false without a cache
+  std::vector<HeaderMutation> request_headers;  // its own; see changeRequest
+  std::vector<HeaderMutation> response_headers;
+  uint32_t cache = kNone;      // index into Snapshot::caches
+  policy::RoutePolicy policy;  // enabled is false without a cache
   friend bool operator==(const Route&, const Route&) = default;
 };
 
 struct VirtualHost {
   std::string name;
   std::vector<Route> routes;
+  std::vector<HeaderMutation> request_headers;
+  std::vector<HeaderMutation> response_headers;
   friend bool operator==(const VirtualHost&, const VirtualHost&) = default;
 };
 
@@ -117,6 +118,13 @@ struct RouteTable {
 
 // The first route that matches, or nullptr. target: path and query as the client wrote them.
 const Route* match(const VirtualHost& host, const http::RequestHead& head, std::string_view target);
+
+// Makes the route's changes, then its virtual host's, so that the host has the last word: of the
+// request as it is sent to the cluster, and of the response as it is sent to the client. See apply.
+void changeRequest(const VirtualHost& host, const Route& route, http::Fields& fields,
+                   http::Fields& scratch);
+void changeResponse(const VirtualHost& host, const Route& route, http::Fields& fields,
+                    http::Fields& scratch);
 
 // Appends the target that `route` sends to its cluster: path rewritten, query kept. The route has a
 // ForwardAction and has matched `target`.

@@ -1,0 +1,136 @@
+// The cache policy of a route.
+#include <algorithm>
+#include <utility>
+
+#include "source/config/load/compile_parts.h"
+
+namespace config {
+namespace {
+
+using TextList = google::protobuf::RepeatedPtrField<std::string>;
+
+// Names of query parameters, sorted, each once.
+std::vector<std::string> compileNames(const Place& place, const TextList& from, bool wildcards) {
+  std::vector<std::string> names;
+  const int count = countWithin(place, from.size(), kMaxQueryNames);
+  for (int i = 0; i < count; i++) {
+    const std::string& name = from[i];
+    const size_t star = name.find('*');
+    const bool star_last = star == std::string::npos || (wildcards && star + 1 == name.size());
+    if (name.empty() || name == "*" || name.find_first_of("&=#?") != std::string::npos) {
+      place[i].error("`" + name + "` cannot be a parameter's name");
+    } else if (!star_last) {
+      place[i].error(wildcards ? "a `*` can only be the last character"
+                               : "a `*` has no meaning here");
+    } else {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+policy::KeySpec compileKey(const Place& place, const pb::CacheKey& from) {
+  policy::KeySpec key;
+  key.exclude_host = from.exclude_host();
+  key.exclude_scheme = from.exclude_scheme();
+  key.sort_query = from.sort_query();
+  const bool both =
+      from.query_parameters_included_size() != 0 && from.query_parameters_excluded_size() != 0;
+  if (both) {
+    place["query_parameters_excluded"].error("cannot stand beside `query_parameters_included`");
+  }
+  key.query_parameters_included =
+      compileNames(place["query_parameters_included"], from.query_parameters_included(), false);
+  key.query_parameters_excluded =
+      compileNames(place["query_parameters_excluded"], from.query_parameters_excluded(), true);
+  return key;
+}
+
+std::vector<policy::StatusTtl> compileStatusTtls(const Place& place, const pb::CachePolicy& from) {
+  std::vector<policy::StatusTtl> ttls;
+  const int count = countWithin(place, from.status_ttls_size(), kMaxStatusTtls);
+  for (int i = 0; i < count; i++) {
+    const pb::StatusTtl& entry = from.status_ttls(i);
+    const uint32_t status = entry.status();
+    if (status == 0) {
+      place[i]["status"].missing();
+      continue;
+    }
+    if ((status < 200 || status > 599) && (status < 2 || status > 5)) {
+      place[i]["status"].error("must be a status from 200 to 599, or a class from 2 to 5");
+      continue;
+    }
+    if (!entry.has_ttl()) {
+      place[i]["ttl"].missing();
+      continue;
+    }
+    const auto same = [status](const policy::StatusTtl& other) { return other.status == status; };
+    if (std::any_of(ttls.begin(), ttls.end(), same)) {
+      place[i]["status"].error("is given twice");
+      continue;
+    }
+    ttls.push_back({static_cast<uint16_t>(status),
+                    durationSeconds(place[i]["ttl"], &entry.ttl()).value_or(0)});
+  }
+  std::sort(ttls.begin(), ttls.end(),
+            [](const auto& a, const auto& b) { return a.status < b.status; });
+  return ttls;
+}
+
+void compileTimes(const Place& place, const pb::CachePolicy& from, policy::RoutePolicy& out) {
+  out.default_ttl_s =
+      durationSeconds(place["default_ttl"], from.has_default_ttl() ? &from.default_ttl() : nullptr);
+  out.min_ttl_s =
+      durationSeconds(place["min_ttl"], from.has_min_ttl() ? &from.min_ttl() : nullptr).value_or(0);
+  out.max_ttl_s = durationSeconds(place["max_ttl"], from.has_max_ttl() ? &from.max_ttl() : nullptr);
+  if (out.max_ttl_s.has_value() && *out.max_ttl_s < out.min_ttl_s) {
+    place["max_ttl"].error("must not be below min_ttl, which is " + std::to_string(out.min_ttl_s) +
+                           "s");
+  }
+  out.stale_while_revalidate_s =
+      durationSeconds(place["stale_while_revalidate"],
+                      from.has_stale_while_revalidate() ? &from.stale_while_revalidate() : nullptr);
+  out.stale_if_error_s = durationSeconds(
+      place["stale_if_error"], from.has_stale_if_error() ? &from.stale_if_error() : nullptr);
+  const Place heuristic = place["heuristic"];
+  constexpr uint64_t kWhole_percent = 100;
+  if (from.heuristic().has_fraction_percent()) {
+    out.heuristic.fraction_percent = static_cast<uint32_t>(
+        numberIn(heuristic["fraction_percent"], from.heuristic().fraction_percent(),
+                 out.heuristic.fraction_percent, {0, kWhole_percent}));
+  }
+  out.heuristic.max_s =
+      durationSeconds(heuristic["max"],
+                      from.heuristic().has_max() ? &from.heuristic().max() : nullptr)
+          .value_or(out.heuristic.max_s);
+}
+
+}  // namespace
+
+void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
+                   Route& out) {
+  constexpr uint64_t kMaxCollapse_ms = 600000;
+  policy::RoutePolicy& policy = out.policy;
+  policy.enabled = true;
+  out.cache =
+      references.caches.resolve(place["store"], from.store(), "cache", "static_resources.caches");
+  policy.key = compileKey(place["key"], from.key());
+  policy.status_ttls = compileStatusTtls(place["status_ttls"], from);
+  compileTimes(place, from, policy);
+  if (from.has_honor_request_cache_control()) {
+    policy.honor_request_cache_control = from.honor_request_cache_control();
+  }
+  if (from.has_max_object_bytes()) {
+    const uint64_t most =
+        out.cache == kNone ? UINT64_MAX : (*references.cache_list)[out.cache].max_object_bytes;
+    policy.max_object_bytes =
+        numberIn(place["max_object_bytes"], from.max_object_bytes(), most, {0, most});
+  }
+  policy.collapse_timeout_ms = durationMs(
+      place["collapse_timeout"], from.has_collapse_timeout() ? &from.collapse_timeout() : nullptr,
+      {.otherwise_ms = policy.collapse_timeout_ms, .high_ms = kMaxCollapse_ms});
+}
+
+}  // namespace config
