@@ -156,6 +156,12 @@ Endpoint* Cluster::pickEndpoint(const AcquireOptions& options) {
   return endpoints_[picked->index].get();
 }
 
+Endpoint* Cluster::find(uint64_t id) const {
+  const auto found = std::find_if(endpoints_.begin(), endpoints_.end(),
+                                  [&](const auto& endpoint) { return endpoint->id == id; });
+  return found == endpoints_.end() ? nullptr : found->get();
+}
+
 bool Cluster::awaitsFirstResolution() const {
   return !ever_resolved_ && spec_.discovery == Discovery::strict_dns;
 }
@@ -212,7 +218,10 @@ rt::Task<Acquired> Cluster::acquire(AcquireOptions options, rt::CancelScope& sco
       acquired.connection = &lease(*granted.connection);
       co_return acquired;
     }
-    endpoint = pickEndpoint(options);  // the endpoints may have changed meanwhile
+    endpoint = find(acquired.endpoint_id);
+    if (endpoint == nullptr) {  // removed meanwhile
+      endpoint = pickEndpoint(options);
+    }
     if (endpoint == nullptr) {
       pool_.releaseSlot();
       acquired.failure = {Reason::no_healthy_endpoint,

@@ -111,6 +111,7 @@ class Cluster {
   void sweep();
   std::vector<uint32_t> slotsOf(std::span<const uint64_t> ids) const;
   Endpoint* pickEndpoint(const AcquireOptions& options);
+  Endpoint* find(uint64_t id) const;  // null: no longer among them
   bool awaitsFirstResolution() const;
   Connection& lease(Connection& connection);
   rt::Task<Acquired> connect(Endpoint& endpoint, rt::CancelScope& scope, base::MonoTime deadline);
