@@ -262,9 +262,6 @@ void Network::close(uint64_t id) {
   socket.state = Socket::State::closed;
   socket.inbox = {};
   socket.inbox_read = 0;
-  if (socket.peer != 0 && !at(socket.peer).writes.empty()) {
-    pumpWrites(at(socket.peer));  // what it still sends arrives at nobody
-  }
 }
 
 void Network::die(Socket& socket, int32_t error) {

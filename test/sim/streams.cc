@@ -182,11 +182,11 @@ void Network::pumpWrites(Socket& socket) {
     }
     Socket& to = at(socket.peer);
     const uint64_t held = to.available() + to.wire_bytes;
-    if (to.state != Socket::State::closed && held >= to.window) {
+    if (held >= to.window) {
       pending.engine->countShortTransfer();
       return;
     }
-    const uint64_t room = to.state == Socket::State::closed ? kPiece_bytes : to.window - held;
+    const uint64_t room = to.window - held;  // a closed peer answers with a reset, later
     uint64_t count = std::min({room, left, uint64_t{kPiece_bytes}});
     if (core_.chance(options_.fragment)) {
       count = core_.random().between(1, count);

@@ -1,0 +1,20 @@
+// Descriptors of the real kernel for rigs of real engines.
+#pragma once
+
+#include "test/contract/io_engine_contract.h"
+
+namespace contract {
+
+class RealDescriptors : public Rig {
+ public:
+  int listen(sockaddr_in& address) override;
+  int socket() override;
+  sockaddr_in nobody() override;
+  int file() override;
+  int event() override;
+  void signal(int fd, uint64_t count) override;
+  void close(int fd) override;
+  void closeWithReset(int fd) override;
+};
+
+}  // namespace contract

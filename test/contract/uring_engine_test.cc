@@ -1,0 +1,70 @@
+// Goal: the io_uring engine keeps the contract of all engines.
+// Method: the contract's suite on real sockets, files and rings.
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "source/io/uring/uring_engine.h"
+#include "test/contract/io_engine_contract.h"
+#include "test/contract/real_descriptors.h"
+
+namespace contract {
+namespace {
+
+std::unique_ptr<io::UringEngine> makeEngine(base::ShardId shard, io::Doorbells& doorbells) {
+  auto made = io::UringEngine::create(io::UringOptions{}, shard, doorbells);
+  CHECK(made.ok());
+  return std::move(made.value());
+}
+
+class UringRig : public RealDescriptors {
+ public:
+  UringRig() {
+    for (uint16_t i = 0; i < 2; i++) {
+      engines_[i] = makeEngine(base::ShardId{i}, doorbells_);
+    }
+  }
+  rt::IoEngine& engine(uint16_t shard) override { return *engines_[shard]; }
+
+ private:
+  io::Doorbells doorbells_{2};
+  std::unique_ptr<io::UringEngine> engines_[2];
+};
+
+class UringThreads : public Threads {
+ public:
+  explicit UringThreads(uint16_t shards) : doorbells_(shards) {}
+  std::unique_ptr<rt::IoEngine> make(base::ShardId shard) override {
+    return makeEngine(shard, doorbells_);
+  }
+
+ private:
+  io::Doorbells doorbells_;
+};
+
+std::unique_ptr<Rig> makeRig() { return std::make_unique<UringRig>(); }
+std::unique_ptr<Threads> makeThreads(uint16_t shards) {
+  return std::make_unique<UringThreads>(shards);
+}
+
+std::string nameOf(const testing::TestParamInfo<EngineCase>& info) { return info.param.name; }
+
+// Where io_uring is forbidden there is nothing to test.
+bool allowed() {
+  io::Doorbells doorbells(1);
+  return io::UringEngine::create(io::UringOptions{}, base::ShardId{0}, doorbells).ok();
+}
+
+std::vector<EngineCase> cases() {
+  return allowed() ? std::vector<EngineCase>{{"uring", makeRig, makeThreads}}
+                   : std::vector<EngineCase>{};
+}
+
+INSTANTIATE_TEST_SUITE_P(Uring, IoEngineContract, testing::ValuesIn(cases()), nameOf);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IoEngineContract);
+
+}  // namespace
+}  // namespace contract
