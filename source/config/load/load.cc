@@ -53,15 +53,16 @@ std::string readFile(const std::string& path, std::string& out) {
 }
 
 // Reads one text into its messages, and the places of their fields into the reporter's positions.
-void readText(std::string_view text, std::string_view file, Reporter& reporter, Bootstrap& out) {
+// False if it is no tree at all.
+bool readText(std::string_view text, std::string_view file, Reporter& reporter, Bootstrap& out) {
   YamlTree tree;
   const YamlProblem problem = parseYaml(text, tree);
   if (!problem.message.empty()) {
-    reporter.markBroken("");
     reporter.error(Position{file, problem.line, problem.column}, "", problem.message);
-    return;
+    return false;
   }
   readMessage(tree, file, reporter, out);
+  return true;
 }
 
 // The same content has the same version, whatever its spelling.
@@ -90,7 +91,9 @@ std::string toJson(const Bootstrap& bootstrap) {
 std::optional<LoadedConfig> load(const Sources& sources, LoadReport& report) {
   PositionMap positions;
   Reporter reporter(report, positions);
-  positions.set("", Position{sources.path.empty() ? kOverlayName : sources.path, 0, 0});
+  const std::string_view name =
+      sources.path.empty() ? std::string_view(kOverlayName) : std::string_view(sources.path);
+  positions.set("", Position{name, 0, 0});
   std::string content;
   if (sources.text.has_value()) {
     content = *sources.text;
@@ -101,20 +104,23 @@ std::optional<LoadedConfig> load(const Sources& sources, LoadReport& report) {
     }
   }
   Bootstrap bootstrap;
+  bool readable = true;
   if (sources.text.has_value() || !sources.path.empty()) {
-    readText(content, sources.path, reporter, bootstrap);
+    readable = readText(content, sources.path, reporter, bootstrap);
   }
   if (!sources.overlay_yaml.empty()) {
     Bootstrap overlay;
     PositionMap overlay_positions;
     Reporter overlay_reporter(report, overlay_positions);
-    readText(sources.overlay_yaml, kOverlayName, overlay_reporter, overlay);
+    readable = readText(sources.overlay_yaml, kOverlayName, overlay_reporter, overlay) && readable;
     positions.merge(overlay_positions);
     reporter.adoptBroken(overlay_reporter);
     bootstrap.MergeFrom(overlay);
   }
   auto snapshot = std::make_shared<Snapshot>();
-  compile(bootstrap, reporter, *snapshot);
+  if (readable) {
+    compile(bootstrap, reporter, *snapshot);
+  }
   if (!report.ok()) {
     return std::nullopt;
   }

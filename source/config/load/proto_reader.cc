@@ -172,7 +172,8 @@ const FieldDescriptor* Reader::resolve(const Entry& entry, const Descriptor& typ
     field = type.FindFieldByCamelcaseName(name);
   }
   if (field == nullptr) {
-    FieldHint hint = hintForUnknown(name, type);
+    // Thousands of them are not worth thousands of searches for what was meant.
+    FieldHint hint = reporter_.full() ? FieldHint{} : hintForUnknown(name, type);
     error(*entry.key, join(path, name), std::move(hint.message), std::move(hint.suggestion));
   }
   return field;
@@ -248,7 +249,8 @@ void Reader::list(const YamlNode& value, const std::string& path, Message& out,
     const std::string item_path = element(path, i);
     reporter_.positions().set(item_path, at(item));
     if (item.kind == Kind::null) {
-      error(item, item_path, "a list's element cannot be empty");
+      // An empty element has no place of its own.
+      error(value, item_path, "a list's element cannot be empty");
     } else {
       single(item, item_path, out, field);
     }
@@ -276,7 +278,7 @@ void Reader::textMap(const YamlNode& value, const std::string& path, Message& ou
     }
     reporter_.positions().set(item_path, at(*entry.value));
     if (entry.value->kind == Kind::null) {
-      error(*entry.value, item_path, "a map's value cannot be empty", "\"\"");
+      error(*entry.key, item_path, "a map's value cannot be empty", "\"\"");
     } else if (std::optional<std::string> text = string(*entry.value, item_path)) {
       Message* pair = out.GetReflection()->AddMessage(&out, &field);
       pair->GetReflection()->SetString(pair, key_field, entry.key->text);

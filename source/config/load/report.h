@@ -66,6 +66,9 @@ class Reporter {
   void error(std::string_view path, std::string message, std::string suggestion = "");
   void warning(std::string_view path, std::string message, std::string suggestion = "");
 
+  // Further errors are only counted.
+  bool full() const { return report_.errors.size() >= kMaxFindings; }
+
   // The field at this path was not read, and so its message not whole.
   void markBroken(std::string_view path);
   // Whether that message, or the field itself, is such a one.
