@@ -36,6 +36,23 @@ void appendJsonByte(uint8_t byte, std::string& out) {
   }
 }
 
+// Bytes that `keeps` keeps stay, the others become \xHH.
+template <class Keeps>
+void appendHexEscaped(std::string_view bytes, Keeps keeps, std::string& out) {
+  size_t begin = 0;
+  for (size_t i = 0; i < bytes.size(); i++) {
+    const uint8_t byte = static_cast<uint8_t>(bytes[i]);
+    if (!keeps(byte)) {
+      out.append(bytes.substr(begin, i - begin));
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+      begin = i + 1;
+    }
+  }
+  out.append(bytes.substr(begin));
+}
+
 bool isPlain(uint8_t byte) {
   return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
@@ -96,18 +113,11 @@ void appendJsonEscaped(std::string_view bytes, std::string& out) {
 }
 
 void appendTextEscaped(std::string_view bytes, std::string& out) {
-  size_t begin = 0;
-  for (size_t i = 0; i < bytes.size(); i++) {
-    const uint8_t byte = static_cast<uint8_t>(bytes[i]);
-    if (!isPlain(byte)) {
-      out.append(bytes.substr(begin, i - begin));
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-      begin = i + 1;
-    }
-  }
-  out.append(bytes.substr(begin));
+  appendHexEscaped(bytes, isPlain, out);
+}
+
+void appendControlEscaped(std::string_view bytes, std::string& out) {
+  appendHexEscaped(bytes, [](uint8_t byte) { return byte >= 0x20 && byte != 0x7f; }, out);
 }
 
 }  // namespace telemetry

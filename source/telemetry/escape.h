@@ -1,6 +1,7 @@
 // Writing bytes from outside into logs.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,8 @@ namespace telemetry {
 void appendJsonEscaped(std::string_view bytes, std::string& out);
 // Printable ASCII but `"` and `\` stays, the rest becomes \xHH, as in nginx's logs.
 void appendTextEscaped(std::string_view bytes, std::string& out);
+// Control bytes become \xHH, the rest stays: for lines that people read.
+void appendControlEscaped(std::string_view bytes, std::string& out);
 
 // How many bytes of the UTF-8 sequence (RFC 3629) that `bytes` begins with; 0 if it begins with
 // none.
