@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "source/config/load/compile_parts.h"
+#include "source/config/load/reachability.h"
 #include "source/http/grammar.h"
 
 namespace config {
@@ -173,35 +174,11 @@ Route compileRoute(const Place& place, const pb::Route& from, const std::string&
   return route;
 }
 
-// Whether everything that the later route matches is taken by the earlier.
-bool shadows(const RequestMatcher& earlier, const RequestMatcher& later) {
-  if (earlier == later) {
-    return true;
-  }
-  const bool unconditional = earlier.headers.empty() && earlier.query_parameters.empty();
-  if (!unconditional || earlier.path.kind != PathMatcher::Kind::prefix) {
-    return false;
-  }
-  if (earlier.path.matchesEverything()) {
-    return true;
-  }
-  if (later.path.kind == PathMatcher::Kind::regex ||
-      (later.path.ignore_case && !earlier.path.ignore_case)) {
-    return false;
-  }
-  const std::string text = earlier.path.ignore_case ? lowerCase(later.path.text) : later.path.text;
-  return text.starts_with(earlier.path.text);
-}
-
 void warnUnreachable(const Place& list, const std::vector<Route>& routes) {
-  for (size_t i = 1; i < routes.size(); i++) {
-    const auto end = routes.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto earlier = std::find_if(routes.begin(), end, [&](const Route& candidate) {
-      return shadows(candidate.match, routes[i].match);
-    });
-    if (earlier != end) {
-      const auto index = earlier - routes.begin();
-      list[static_cast<int>(i)].warning("is never reached: routes[" + std::to_string(index) +
+  Reachability reachability;
+  for (size_t i = 0; i < routes.size(); i++) {
+    if (const std::optional<uint32_t> earlier = reachability.add(routes[i].match)) {
+      list[static_cast<int>(i)].warning("is never reached: routes[" + std::to_string(*earlier) +
                                         "] takes all its requests");
     }
   }
