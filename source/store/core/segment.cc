@@ -136,9 +136,10 @@ base::Result<Footer> decodeFooter(std::span<const std::byte> bytes,
   }
   Footer footer{t.sequence, t.used_units, {}};
   footer.entries.resize(t.count);
-  std::memcpy(footer.entries.data(), table.data(), t.count * sizeof(TocEntry));
   uint32_t end = kSegmentHeaderBytes / kUnitBytes;
-  for (const TocEntry& line : footer.entries) {
+  for (uint32_t i = 0; i < t.count; i++) {
+    const auto line = loadStruct<TocEntry>(table, i * sizeof(TocEntry));
+    footer.entries[i] = line;
     const uint32_t line_end = uint32_t{line.offset_units} + line.length_units;
     if (!listable(line.kind) || line.offset_units < end || line.length_units == 0 ||
         line_end > t.used_units) {

@@ -1,0 +1,121 @@
+// Goal: the sketch never forgets a key within a period and rarely invents one; the budget is kept
+// over time. Method: counts against a std::map; time that stands still, jumps and goes back.
+#include "source/store/core/admission.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "source/base/random.h"
+#include "source/store/core/layout.h"
+
+namespace store {
+namespace {
+
+base::Hash128 hashOf(uint64_t key) {
+  return base::Hash128{mix64(key + 1), mix64(key + 0x51ed270b7f4a7c15ULL)};
+}
+
+TEST(FrequencySketch, NeverCountsTooLittleAndSeldomTooMuch) {
+  FrequencySketch sketch(1 << 12);
+  std::map<uint64_t, uint32_t> model;
+  base::Random random(1);
+  for (int i = 0; i < (1 << 14) - 1; i++) {
+    const uint64_t key = random.below(random.below(6000) + 1);
+    sketch.add(hashOf(key));
+    model[key]++;
+  }
+  ASSERT_EQ(sketch.agings(), 0u);
+  uint64_t over = 0;
+  for (const auto& [key, count] : model) {
+    const uint32_t estimate = sketch.estimate(hashOf(key));
+    ASSERT_GE(estimate, std::min(count, 16u));
+    over += estimate > count ? 1 : 0;
+  }
+  EXPECT_LT(over, model.size() / 10);
+  uint64_t invented = 0;
+  for (uint64_t key = 100'000; key < 110'000; key++) {
+    invented += sketch.estimate(hashOf(key)) >= 2 ? 1 : 0;
+  }
+  EXPECT_LT(invented, 100u);
+}
+
+TEST(FrequencySketch, AgeingHalvesWhatWasCounted) {
+  FrequencySketch sketch(64);
+  for (int i = 0; i < 13; i++) {
+    sketch.add(hashOf(1));
+  }
+  EXPECT_EQ(sketch.estimate(hashOf(1)), 13u);
+  for (uint64_t i = 13; i < 64 * 4 - 1; i++) {
+    sketch.add(hashOf(2));
+  }
+  EXPECT_EQ(sketch.agings(), 0u);
+  EXPECT_EQ(sketch.estimate(hashOf(2)), 16u);
+  sketch.add(hashOf(3));
+  EXPECT_EQ(sketch.agings(), 1u);
+  // Twelve beyond the doorkeeper are six; the doorkeeper is empty.
+  EXPECT_GE(sketch.estimate(hashOf(1)), 6u);
+  EXPECT_LE(sketch.estimate(hashOf(1)), 7u);
+}
+
+TEST(WriteBudget, IsKeptOverTime) {
+  WriteBudget budget(1000, 5000);
+  base::Random random(2);
+  uint64_t spent = 0;
+  uint32_t now = 1'800'000'000;
+  for (int i = 0; i < 20000; i++) {
+    now += static_cast<uint32_t>(random.below(2));
+    if (budget.available(now)) {
+      const uint64_t bytes = random.below(3000);
+      budget.spend(bytes);
+      spent += bytes;
+    }
+  }
+  const uint64_t allowed = 5000 + 1000 * uint64_t{now - 1'800'000'000};
+  EXPECT_LE(spent, allowed + 3000);
+  EXPECT_GE(spent, allowed - 6000);
+}
+
+TEST(WriteBudget, ATimeThatStandsStillOrGoesBackEarnsNothing) {
+  WriteBudget budget(1000, 1000);
+  EXPECT_TRUE(budget.available(100));
+  budget.spend(1000);
+  EXPECT_FALSE(budget.available(100));
+  EXPECT_FALSE(budget.available(50));
+  EXPECT_TRUE(budget.available(51));
+  budget.spend(1'000'000);
+  EXPECT_FALSE(budget.available(60));
+  EXPECT_TRUE(budget.available(UINT32_MAX));
+}
+
+TEST(WriteBudget, ZeroIsNoLimit) {
+  WriteBudget budget(0, 0);
+  for (int i = 0; i < 10; i++) {
+    EXPECT_TRUE(budget.available(0));
+    budget.spend(uint64_t{1} << 40);
+  }
+}
+
+TEST(Admission, WithoutALimitEverythingIsAdmitted) {
+  Admission admission(AdmissionOptions{});
+  for (uint64_t key = 0; key < 1000; key++) {
+    EXPECT_EQ(admission.decide(hashOf(key), 1 << 20, 0), Admit::within_budget);
+  }
+}
+
+TEST(Admission, OverTheBudgetOnlyWhatWasAskedForBefore) {
+  Admission admission(AdmissionOptions{1 << 10, 1000, 10'000});
+  admission.noteRequest(hashOf(1));
+  EXPECT_EQ(admission.decide(hashOf(1), 10'000, 100), Admit::within_budget);
+  admission.noteRequest(hashOf(2));
+  EXPECT_EQ(admission.decide(hashOf(2), 500, 100), Admit::refused);
+  admission.noteRequest(hashOf(2));
+  EXPECT_EQ(admission.decide(hashOf(2), 500, 100), Admit::seen_before);
+  // Its bytes are paid for later: 500 owed, 1000 a second.
+  admission.noteRequest(hashOf(3));
+  EXPECT_EQ(admission.decide(hashOf(3), 10, 100), Admit::refused);
+  EXPECT_EQ(admission.decide(hashOf(3), 10, 101), Admit::within_budget);
+}
+
+}  // namespace
+}  // namespace store

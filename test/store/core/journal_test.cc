@@ -1,0 +1,226 @@
+// Goal: no acknowledged purge is lost unnoticed, and none is invented. Method: every byte flipped,
+// every length cut, files used before, and compaction against the verdicts of the whole journal.
+#include "source/store/core/journal.h"
+
+#include <gtest/gtest.h>
+
+#include "source/base/random.h"
+#include "source/store/core/purge_set.h"
+
+namespace store {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+constexpr uint32_t kSalt = 77;
+
+PurgeRecord keyPurge(uint64_t key, LogPosition before, bool soft = false) {
+  PurgeRecord r;
+  r.hash = base::Hash128{mix64(key), key};
+  r.before = before;
+  r.soft = soft;
+  r.time_s = 1'800'000'000;
+  return r;
+}
+
+PurgeRecord everything(LogPosition before, bool soft = false) {
+  PurgeRecord r;
+  r.kind = PurgeKind::everything;
+  r.before = before;
+  r.soft = soft;
+  return r;
+}
+
+Bytes file(std::vector<PurgeRecord>& records, uint64_t first_number, uint64_t generation = 1) {
+  Bytes bytes(kJournalHeaderBytes + records.size() * kJournalRecordBytes);
+  encodeJournalHeader(bytes, JournalHeader{generation, first_number, 5}, kSalt);
+  for (size_t i = 0; i < records.size(); i++) {
+    records[i].number = first_number + i;
+    encodePurge(std::span(bytes).subspan(kJournalHeaderBytes + i * kJournalRecordBytes), records[i],
+                kSalt);
+  }
+  return bytes;
+}
+
+std::vector<PurgeRecord> randomPurges(base::Random& random, size_t count, uint64_t keys) {
+  std::vector<PurgeRecord> records;
+  LogPosition at{10, 8};
+  for (size_t i = 0; i < count; i++) {
+    at.offset_units += static_cast<uint32_t>(random.below(50));
+    if (random.chance(1, 10)) {
+      at = LogPosition{at.sequence + 1, 8};
+    }
+    records.push_back(random.chance(1, 25) ? everything(at, random.chance(2, 3))
+                                           : keyPurge(random.below(keys), at, random.chance(1, 3)));
+  }
+  return records;
+}
+
+TEST(Journal, RoundTrip) {
+  base::Random random(1);
+  std::vector<PurgeRecord> records = randomPurges(random, 100, 30);
+  const Bytes bytes = file(records, 1000, 9);
+  const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().header, (JournalHeader{9, 1000, 5}));
+  EXPECT_EQ(read.value().records, records);
+  EXPECT_EQ(read.value().next_number, 1100u);
+  EXPECT_EQ(read.value().valid_bytes, bytes.size());
+  EXPECT_FALSE(read.value().torn_tail);
+  EXPECT_EQ(read.value().damaged_slots, 0u);
+}
+
+TEST(Journal, AnEmptyPreallocatedFileEndsAtOnce) {
+  std::vector<PurgeRecord> none;
+  Bytes bytes = file(none, 3);
+  bytes.resize(1 << 16);
+  const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read.value().records.empty());
+  EXPECT_EQ(read.value().next_number, 3u);
+  EXPECT_EQ(read.value().valid_bytes, kJournalHeaderBytes);
+  EXPECT_FALSE(read.value().torn_tail);
+}
+
+TEST(Journal, ATornAppendIsDiscardedAndTheRestStays) {
+  base::Random random(2);
+  std::vector<PurgeRecord> records = randomPurges(random, 6, 30);
+  const Bytes bytes = file(records, 1);
+  for (size_t cut = kJournalHeaderBytes; cut < bytes.size(); cut++) {
+    for (const bool zeros_follow : {false, true}) {
+      Bytes torn(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(cut));
+      if (zeros_follow) {
+        torn.resize(bytes.size() + 4096);
+      }
+      const base::Result<JournalRead> read = decodeJournal(torn, kSalt);
+      ASSERT_TRUE(read.ok());
+      const size_t whole = (cut - kJournalHeaderBytes) / kJournalRecordBytes;
+      ASSERT_EQ(read.value().records.size(), whole);
+      ASSERT_EQ(read.value().valid_bytes, kJournalHeaderBytes + whole * kJournalRecordBytes);
+      ASSERT_EQ(read.value().torn_tail, (cut - kJournalHeaderBytes) % kJournalRecordBytes != 0);
+      ASSERT_EQ(read.value().damaged_slots, 0u);
+    }
+  }
+}
+
+TEST(Journal, EveryFlippedByteIsNoticed) {
+  base::Random random(3);
+  std::vector<PurgeRecord> records = randomPurges(random, 10, 30);
+  Bytes bytes = file(records, 1);
+  for (size_t i = 0; i < bytes.size(); i++) {
+    bytes[i] ^= std::byte{4};
+    const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+    bytes[i] ^= std::byte{4};
+    if (i < kJournalHeaderBytes) {
+      ASSERT_FALSE(read.ok()) << i;
+      continue;
+    }
+    ASSERT_TRUE(read.ok());
+    const size_t slot = (i - kJournalHeaderBytes) / kJournalRecordBytes;
+    std::vector<PurgeRecord> expected = records;
+    expected.erase(expected.begin() + static_cast<ptrdiff_t>(slot));
+    ASSERT_EQ(read.value().records, expected) << i;
+    const bool last = slot + 1 == records.size();
+    ASSERT_EQ(read.value().torn_tail, last) << i;
+    ASSERT_EQ(read.value().damaged_slots, last ? 0u : 1u) << i;
+    if (!last) {
+      // Whatever was lost concerned nothing at or beyond this position.
+      ASSERT_GE(read.value().lost_before, records[slot].before);
+    }
+  }
+}
+
+TEST(Journal, RecordsOfAFilesFormerUseAreNotItsOwn) {
+  base::Random random(4);
+  std::vector<PurgeRecord> old = randomPurges(random, 50, 30);
+  Bytes bytes = file(old, 1, 1);
+  std::vector<PurgeRecord> fresh = randomPurges(random, 7, 30);
+  const Bytes start = file(fresh, 51, 2);
+  std::copy(start.begin(), start.end(), bytes.begin());
+  const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().records, fresh);
+  EXPECT_FALSE(read.value().torn_tail);
+  EXPECT_EQ(read.value().damaged_slots, 0u);
+  // A torn append among them is still told.
+  bytes[start.size()] ^= std::byte{1};
+  EXPECT_TRUE(decodeJournal(bytes, kSalt).value().torn_tail);
+}
+
+TEST(Journal, AnotherSaltIsNotOurs) {
+  std::vector<PurgeRecord> none;
+  EXPECT_FALSE(decodeJournal(file(none, 1), kSalt + 1).ok());
+  EXPECT_FALSE(decodeJournal(Bytes(100), kSalt).ok());
+}
+
+// Compaction must not change any verdict on a record that can still be on the disk.
+TEST(Journal, CompactionKeepsEveryVerdictThatMatters) {
+  base::Random random(5);
+  for (int round = 0; round < 60; round++) {
+    std::vector<PurgeRecord> records = randomPurges(random, random.below(200), 12);
+    const uint64_t oldest = random.between(8, 40);
+    const std::vector<PurgeRecord> kept = compactJournal(records, oldest, 500);
+    EXPECT_LE(kept.size(), 12u * 2 + 2);
+    PurgeSet before;
+    PurgeSet after;
+    before.addAll(records);
+    after.addAll(kept);
+    for (size_t i = 0; i < kept.size(); i++) {
+      EXPECT_EQ(kept[i].number, 500 + i);
+      EXPECT_TRUE(i == 0 || kept[i - 1].before <= kept[i].before);
+    }
+    for (int probe = 0; probe < 2000; probe++) {
+      const base::Hash128 hash = keyPurge(random.below(13), {}).hash;
+      const LogPosition at{random.between(oldest, 40),
+                           static_cast<uint32_t>(random.between(8, 600))};
+      ASSERT_EQ(before.verdict(hash, at), after.verdict(hash, at));
+    }
+  }
+}
+
+TEST(Journal, CompactionForgetsWhatNoSegmentCanHold) {
+  std::vector<PurgeRecord> records = {keyPurge(1, {10, 50}), keyPurge(2, {11, 8}),
+                                      keyPurge(3, {11, 9})};
+  const std::vector<PurgeRecord> kept = compactJournal(records, 11, 1);
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].hash, records[2].hash);
+}
+
+TEST(PurgeSet, ConcernsOnlyWhatWasWrittenBefore) {
+  PurgeSet set;
+  const base::Hash128 hard = keyPurge(1, {}).hash;
+  const base::Hash128 soft = keyPurge(2, {}).hash;
+  set.add(keyPurge(1, {20, 100}));
+  set.add(keyPurge(1, {20, 50}));  // an older one does not undo it
+  set.add(keyPurge(2, {20, 100}, true));
+  EXPECT_EQ(set.verdict(hard, {20, 99}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(hard, {19, 5000}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(hard, {20, 100}), PurgeVerdict::keep);
+  EXPECT_EQ(set.verdict(hard, {21, 8}), PurgeVerdict::keep);
+  EXPECT_EQ(set.verdict(soft, {20, 99}), PurgeVerdict::stale);
+  EXPECT_EQ(set.verdict(soft, {20, 100}), PurgeVerdict::keep);
+  set.add(everything({20, 60}));
+  EXPECT_EQ(set.verdict(soft, {20, 59}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(soft, {20, 60}), PurgeVerdict::stale);
+  EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {20, 59}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {20, 60}), PurgeVerdict::keep);
+  set.raiseFloor({30, 8});
+  EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {29, 99}), PurgeVerdict::drop);
+  EXPECT_EQ(set.newest(), (LogPosition{30, 8}));
+}
+
+TEST(PurgeSet, KeysThatShareATagAreToldApart) {
+  PurgeSet set;
+  PurgeRecord a = keyPurge(1, {20, 100});
+  a.hash = base::Hash128{0xabcdef0000000000, 1};
+  PurgeRecord b = a;
+  b.hash = base::Hash128{0xabcdef0000000001, 2};  // differs below the tag
+  ASSERT_EQ(tagOf(a.hash), tagOf(b.hash));
+  set.add(a);
+  EXPECT_EQ(set.verdict(a.hash, {20, 1}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(b.hash, {20, 1}), PurgeVerdict::keep);
+  EXPECT_EQ(set.verdictByTag(tagOf(b.hash), {20, 1}, [](base::Hash128) { return true; }),
+            PurgeVerdict::drop);
+}
+
+}  // namespace
+}  // namespace store
