@@ -178,6 +178,9 @@ class Connection:
             self._send(expect.to_bytes(render(argument, request, count)))
         elif verb == "send_body":
             self._send(expect.body_bytes(argument))
+        elif verb == "drip":
+            for one in expect.to_bytes(render(argument, request, count)):
+                self._send(bytes([one]))
         elif verb == "wait":
             self._origin.barriers.wait(argument, self._origin.deadline)
         elif verb == "signal":

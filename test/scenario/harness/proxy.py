@@ -41,7 +41,7 @@ def socket_address(address, port):
 
 
 def default_config(folder, clusters, options):
-    """The configuration of design: one listener, one cluster an origin, one small cache."""
+    """One listener, one cluster an origin, one small cache, and what the scenario changes."""
     def route(cluster):
         return {"match": {"prefix": "/"},
                 "route": merge({"cluster": cluster, "timeout": "15s"}, options.get("route", {})),
@@ -107,8 +107,8 @@ class Proxy:
         command = [self._binary, "-c", self.config_path, "--admin-address-path", address_file]
         self._transcript.note("proxy", "starts")
         with open(self._log_path, "ab") as log:
-            self._process = subprocess.Popen(command + list(flags), stdin=subprocess.DEVNULL, stdout=log,
-                                             stderr=log, cwd=self.folder)
+            self._process = subprocess.Popen([*command, *flags], stdin=subprocess.DEVNULL,
+                                             stdout=log, stderr=log, cwd=self.folder)
         limit = min(self._deadline, time.monotonic() + START_SECONDS)
         while not self._is_ready(address_file):
             if self._process.poll() is not None:

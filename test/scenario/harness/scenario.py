@@ -10,6 +10,7 @@ from harness import expect, proxy, wire
 from harness.barriers import Barriers
 from harness.client import Client
 from harness.origin import Origin
+from harness.prometheus import Exposition
 from harness.transcript import Transcript
 
 DEFAULT_TIMEOUT_S = 30
@@ -159,7 +160,7 @@ class Scenario:
             self._run_steps(step["do"], documents.loop_variables(one, index, variables))
 
     def _parallel(self, branches, variables):
-        """Runs lists of steps at once; `{times: N, do: [...]}` is N branches of the same steps."""
+        """Runs lists of steps at once; `{times: N, do: [...]}` is N of one kind, by ${branch}."""
         threads = []
         errors = []
 
@@ -173,7 +174,8 @@ class Scenario:
             repeated = isinstance(one, dict) and "times" in one
             for index in range(one["times"] if repeated else 1):
                 steps = one["do"] if isinstance(one, dict) else one
-                inner = documents.loop_variables({}, index, variables) if repeated else variables
+                own = {"branch": index}
+                inner = documents.loop_variables(own, index, variables) if repeated else variables
                 threads.append(threading.Thread(target=branch, args=(steps, inner), daemon=True))
         for thread in threads:
             thread.start()
@@ -225,6 +227,9 @@ class Scenario:
         return min(self._deadline, time.monotonic() + step.get("within_s", self._deadline))
 
     def _do_client(self, step):
+        if step.get("refused"):
+            self._expect_refused(step)
+            return
         known = {"client", "fresh", "listener", "receive_buffer", "request", "get", "send", "drip",
                  "answers", "interim", "receive_bytes", "expect", "expect_close", "silence_s",
                  "shutdown", "close", "within_s"}
@@ -257,6 +262,17 @@ class Scenario:
         if "close" in step:
             client.close(step["close"])
             self._forget(step)
+
+    def _expect_refused(self, step):
+        """A new connection must not be accepted."""
+        self._forget(step)
+        try:
+            client = Client("refused", self._proxy.address(step.get("listener")), self._transcript,
+                            self._deadline)
+        except ConnectionRefusedError:
+            return
+        client.close()
+        raise expect.Unmet("the connection was accepted")
 
     @staticmethod
     def _send(client, step):
@@ -320,7 +336,7 @@ class Scenario:
         status, headers, body = self._proxy.admin(argument.get("method", "GET"), argument["path"],
                                                   argument.get("send"))
         want = argument.get("expect", {"status": 200})
-        unknown = set(want) - {"status", "body", "json", "headers"}
+        unknown = set(want) - {"status", "body", "json", "headers", "prometheus"}
         if unknown:
             raise documents.DocumentError(f"unknown admin expectation {sorted(unknown)}")
         expect.demand("the admin's status", status, want.get("status", 200))
@@ -329,6 +345,8 @@ class Scenario:
             expect.demand(f"the admin's {name}", headers.get(name), value)
         if "body" in want:
             expect.demand("the admin's answer", text, want["body"])
+        if want.get("prometheus"):
+            Exposition(text)
         if "json" in want:
             try:
                 expect.check_json(json.loads(text), want["json"])

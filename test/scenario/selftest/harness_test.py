@@ -11,7 +11,7 @@ import unittest
 SCENARIO_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [SCENARIO_FOLDER, os.path.dirname(os.path.dirname(SCENARIO_FOLDER))]
 
-from harness import document, expect, origin, wire
+from harness import document, expect, origin, prometheus, wire
 from harness.scenario import Scenario
 from tools.lib import junit
 
@@ -165,6 +165,19 @@ class WireTest(unittest.TestCase):
         expect.check_json(tree, {"a.*.n": 3, "a.1.n": 2, "b.c": "x", "b.d": None})
         with self.assertRaises(expect.Unmet):
             expect.check_json(tree, {"a.*.n": 4})
+
+    def test_prometheus_text_is_judged_strictly(self):
+        good = ("# TYPE a counter\na{x=\"1\"} 1\na{x=\"2\"} 2\n# TYPE h histogram\n"
+                "h_bucket{le=\"1\"} 1\nh_bucket{le=\"+Inf\"} 3\nh_sum 4\nh_count 3\n")
+        prometheus.Exposition(good)
+        for bad in ("a 1\n", "# TYPE a counter\na 1\na 1\n", "# TYPE a counter\na -1\n",
+                    "# TYPE a counter\n# TYPE a gauge\na 1\n", "# TYPE a counter\na 1",
+                    "# TYPE a counter\na{x=1} 1\n", "# TYPE h histogram\nh_sum 1\nh_count 1\n",
+                    good.replace("+Inf", "2"), good.replace("h_sum 4\n", ""),
+                    good.replace("h_count 3", "h_count 2"),
+                    "# TYPE a gauge\na 1\n# TYPE b gauge\nb 1\na{x=\"1\"} 1\n"):
+            with self.subTest(bad), self.assertRaises(expect.Unmet):
+                prometheus.Exposition(bad)
 
     def test_strict_parsers_refuse_bad_fields(self):
         for line in (b"A : b", b": b", b"A\x00: b", b"no colon", b"A: b\x01"):
