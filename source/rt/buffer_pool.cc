@@ -118,7 +118,18 @@ void BufferPool::give(std::byte* data, uint32_t size) {
     order++;
   }
   pushFree(order, block);
-  waiting_.wakeOne();
+  grant();
+}
+
+void BufferPool::grant() {
+  while (!waiting_.empty()) {
+    Wait& first = *static_cast<Wait*>(waiting_.front());
+    first.buffer = allocate(first.order);
+    if (!first.buffer) {
+      return;
+    }
+    waiting_.wakeOne();
+  }
 }
 
 Buffer BufferPool::tryTake(uint32_t bytes) {
@@ -128,18 +139,18 @@ Buffer BufferPool::tryTake(uint32_t bytes) {
 Task<base::Result<Buffer>> BufferPool::take(uint32_t bytes, CancelScope& scope,
                                             base::MonoTime deadline) {
   Buffer buffer = tryTake(bytes);
-  while (!buffer) {
-    waits_++;
-    const WaitQueue::Woken how = co_await waiting_.wait(scope, deadline);
-    if (how != WaitQueue::Woken::by_wake) {
-      waiting_.wakeOne();  // the wake-up that this waiter may have used up belongs to the next
-      co_return base::Error{how == WaitQueue::Woken::cancelled ? base::Code::cancelled
-                                                               : base::Code::timeout};
-    }
-    buffer = allocate(orderOf(bytes));
+  if (buffer) {
+    co_return std::move(buffer);
   }
-  waiting_.wakeOne();  // there may be room for the next one too
-  co_return std::move(buffer);
+  waits_++;
+  Wait wait(*this, orderOf(bytes), scope, deadline);
+  const WaitQueue::Woken how = co_await wait;
+  if (how == WaitQueue::Woken::by_wake) {
+    co_return std::move(wait.buffer);
+  }
+  grant();  // a smaller request may have stood behind this one
+  co_return base::Error{how == WaitQueue::Woken::cancelled ? base::Code::cancelled
+                                                           : base::Code::timeout};
 }
 
 }  // namespace rt

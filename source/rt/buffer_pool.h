@@ -70,7 +70,15 @@ class BufferPool {
     Free* next;
     Free* previous;
   };
+  struct Wait : WaitQueue::Wait {
+    Wait(BufferPool& pool, uint32_t wanted, CancelScope& scope, base::MonoTime deadline)
+        : WaitQueue::Wait(pool.waiting_, scope, deadline), order(wanted) {}
+    uint32_t order;
+    Buffer buffer;  // set before the waiter is woken
+  };
   static uint32_t orderOf(uint32_t bytes);
+  // Serves the waiters whose turn it is.
+  void grant();
   void give(std::byte* data, uint32_t size);
   void pushFree(uint32_t order, uint32_t block);
   void removeFree(uint32_t order, Free* free);

@@ -100,6 +100,11 @@ bool Peers::park() {
   return true;
 }
 
-void Peers::unpark() { mesh_.parked(self_).parked.store(false, std::memory_order_relaxed); }
+void Peers::unpark() {
+  std::atomic<bool>& parked = mesh_.parked(self_).parked;
+  if (parked.load(std::memory_order_relaxed)) {  // a busy shard does not write to the line its peers read
+    parked.store(false, std::memory_order_relaxed);
+  }
+}
 
 }  // namespace rt

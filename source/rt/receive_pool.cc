@@ -66,6 +66,9 @@ Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame
       co_return result.error(blame);
     }
     exhausted_++;
+    if (in_use_ < count_) {
+      continue;  // a buffer came back between that result and now: nobody would wake this waiter for it
+    }
     const WaitQueue::Woken how = co_await waiting_.wait(scope, deadline);
     if (how != WaitQueue::Woken::by_wake) {
       co_return base::Error{how == WaitQueue::Woken::cancelled ? base::Code::cancelled
@@ -78,7 +81,9 @@ Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame
 void ReceivePool::recycle(uint16_t id) {
   in_use_--;
   engine_.recycle(id);
-  waiting_.wakeOne();
+  // All of them: a socket on which nothing has arrived may be told -ENOBUFS too, and would sit on the only
+  // wake-up. Whoever finds no buffer again waits again.
+  waiting_.wakeAll();
 }
 
 }  // namespace rt
