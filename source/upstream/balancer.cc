@@ -65,7 +65,9 @@ uint32_t byWeight(std::span<const Candidate> candidates, const Eligible& eligibl
 }
 
 // A number below `bound` from 32 random bits.
-uint64_t scaled(uint32_t random, uint64_t bound) { return (uint64_t{random} * bound) >> 32; }
+uint64_t scaled(uint32_t random, uint64_t bound) {
+  return (uint64_t{random} * bound) >> 32;
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What the side of a request that is not the origin's must offer: the request's body, and an ear for
-// interim responses. Both are pulled or awaited, so that a slow side slows the other.
+// What the side of a request that is not the origin's must offer: the request's body, and an ear
+// for interim responses. Both are pulled or awaited, so that a slow side slows the other.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,9 @@
 namespace upstream {
 namespace {
 
-base::MonoTime earlier(base::MonoTime a, base::MonoTime b) { return std::min(a, b); }
+base::MonoTime earlier(base::MonoTime a, base::MonoTime b) {
+  return std::min(a, b);
+}
 
 }  // namespace
 
@@ -54,8 +56,7 @@ void Cluster::update(const ClusterSpec& spec) {
   if (spec == spec_) {
     return;
   }
-  const bool names_changed =
-      spec.discovery != spec_.discovery || spec.endpoints != spec_.endpoints;
+  const bool names_changed = spec.discovery != spec_.discovery || spec.endpoints != spec_.endpoints;
   spec_ = spec;
   applyLimits();
   if (names_changed) {
@@ -146,8 +147,8 @@ Endpoint* Cluster::pickEndpoint(const AcquireOptions& options) {
   if (!options.tried.empty()) {
     tried = slotsOf(options.tried);
   }
-  const std::optional<Pick> picked = pick(spec_.lb_policy, candidates_, tried,
-                                          context_.reactor.now(), context_.random.next());
+  const std::optional<Pick> picked =
+      pick(spec_.lb_policy, candidates_, tried, context_.reactor.now(), context_.random.next());
   if (!picked.has_value()) {
     stats_.none_healthy++;
     return nullptr;
@@ -230,8 +231,7 @@ rt::Task<Acquired> Cluster::acquire(AcquireOptions options, rt::CancelScope& sco
     }
   }
   acquired = co_await connect(*endpoint, scope, deadline);
-  acquired.try_another =
-      acquired.try_another && anotherIsLeft(options, acquired.endpoint_id);
+  acquired.try_another = acquired.try_another && anotherIsLeft(options, acquired.endpoint_id);
   co_return acquired;
 }
 
@@ -246,8 +246,8 @@ rt::Task<Acquired> Cluster::connect(Endpoint& endpoint, rt::CancelScope& scope,
                                     base::MonoTime deadline) {
   Acquired acquired;
   acquired.endpoint_id = endpoint.id;
-  const base::MonoTime until = earlier(
-      deadline, context_.reactor.now() + spec_.connect_timeout_ms * base::kMillisecond_ns);
+  const base::MonoTime until =
+      earlier(deadline, context_.reactor.now() + spec_.connect_timeout_ms * base::kMillisecond_ns);
   const net::Address address = endpoint.address;
   endpoint.pins++;  // so the endpoint outlives the wait, even if it is removed
   const base::Result<int> connected =

@@ -27,8 +27,8 @@ struct ClusterSpec {
   uint32_t connect_timeout_ms = 5000;
   uint32_t idle_timeout_ms = 60000;  // of an unused connection; 0: until the origin closes it
   uint32_t max_connections = 1024;
-  uint32_t max_pending = 1024;   // requests that wait for a connection
-  uint32_t max_requests = 1024;  // requests in flight, those that wait included
+  uint32_t max_pending = 1024;               // requests that wait for a connection
+  uint32_t max_requests = 1024;              // requests in flight, those that wait included
   uint32_t max_requests_per_connection = 0;  // 0: no limit
   uint32_t dns_refresh_ms = 5000;
 

@@ -19,7 +19,9 @@ Connection::Connection(ConnectionPool& pool, Endpoint& endpoint, net::Stream str
   endpoint_.pins++;
 }
 
-Connection::~Connection() { endpoint_.pins--; }
+Connection::~Connection() {
+  endpoint_.pins--;
+}
 
 rt::Task<base::Result<std::span<const std::byte>>> Connection::first(rt::CancelScope& scope,
                                                                      base::MonoTime deadline) {
@@ -222,8 +224,8 @@ void ConnectionPool::countLoss(const base::Result<uint32_t>& read) {
 rt::Task<void> ConnectionPool::live(std::unique_ptr<Connection> connection) {
   Connection& c = *connection;
   while (true) {
-    const base::Result<uint32_t> read = co_await c.stream_.readInto(c.first_, c.scope_,
-                                                                    base::kNever);
+    const base::Result<uint32_t> read =
+        co_await c.stream_.readInto(c.first_, c.scope_, base::kNever);
     if (c.state_ == Connection::State::idle) {
       countLoss(read);
       leaveIdle(c);
@@ -233,8 +235,7 @@ rt::Task<void> ConnectionPool::live(std::unique_ptr<Connection> connection) {
       break;
     }
     c.first_result_ = read;
-    if (c.reused() && read.ok() && read.value() > 0 &&
-        c.leased_turn_ == reactor_.turn().number) {
+    if (c.reused() && read.ok() && read.value() > 0 && c.leased_turn_ == reactor_.turn().number) {
       // What is submitted in a turn leaves at its end: these bytes were there before the request.
       stats_.cx_unexpected_bytes++;
       c.first_result_ = base::Error{base::Code::bad_framing, base::Blame::upstream,

@@ -80,8 +80,8 @@ Failure Exchange::failureOf(const base::Error& error) const {
     failure.reason = Reason::response_timeout;
   } else {
     failure.reason = Reason::reset_before_head;
-    failure.error.retry = have_ == 0 && interim_ == 0 ? base::Retry::if_reused_connection
-                                                      : base::Retry::never;
+    failure.error.retry =
+        have_ == 0 && interim_ == 0 ? base::Retry::if_reused_connection : base::Retry::never;
   }
   return failure;
 }
@@ -243,8 +243,7 @@ void Exchange::beginBody() {
 void Exchange::countOutcome(const Failure& failure) {
   ClusterStats& stats = cluster_.stats();
   EndpointStats& endpoint = connection_->endpoint().stats;
-  const bool ours = failure.reason == Reason::cancelled ||
-                    failure.reason == Reason::request_body ||
+  const bool ours = failure.reason == Reason::cancelled || failure.reason == Reason::request_body ||
                     failure.reason == Reason::interim_sink;
   const bool answered = failure.reason == Reason::none;
   endpoint.rq_success += answered && head_.status < 500 ? 1 : 0;
@@ -267,8 +266,7 @@ std::optional<uint64_t> Exchange::bodyLength() const {
   if (const auto* length = std::get_if<http::Length>(&framing_)) {
     return length->n;
   }
-  return std::holds_alternative<http::NoBody>(framing_) ? std::optional<uint64_t>(0)
-                                                        : std::nullopt;
+  return std::holds_alternative<http::NoBody>(framing_) ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
 }  // namespace upstream

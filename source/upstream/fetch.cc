@@ -7,6 +7,11 @@
 namespace upstream {
 namespace {
 
+uint64_t orNever_ns(uint64_t ms) {
+  return ms == 0 || ms > UINT64_MAX / base::kMillisecond_ns ? UINT64_MAX
+                                                            : ms * base::kMillisecond_ns;
+}
+
 // The attempts of one request.
 class Attempts {
  public:
@@ -33,7 +38,9 @@ class Attempts {
   std::unique_ptr<Exchange> exchange_;
 };
 
-bool Attempts::mayReplay() const { return request_.idempotent && !replayed_ && timeIsLeft(); }
+bool Attempts::mayReplay() const {
+  return request_.idempotent && !replayed_ && timeIsLeft();
+}
 
 rt::Task<Fetched> Attempts::run() {
   Ticket ticket(cluster_);
@@ -60,9 +67,7 @@ rt::Task<Failure> Attempts::attempt() {
   const FetchTimeouts& timeouts = request_.timeouts;
   const base::MonoTime now = cluster_.context().reactor.now();
   const base::MonoTime deadline =
-      timeouts.per_try_ms == 0
-          ? timeouts.deadline
-          : std::min(timeouts.deadline, now + timeouts.per_try_ms * base::kMillisecond_ns);
+      std::min(timeouts.deadline, now + orNever_ns(timeouts.per_try_ms));
   AcquireOptions options;
   options.fresh_only = replayed_;
   options.max_idle_ns = request_.idempotent ? UINT64_MAX : kTrustedIdle_ns;
@@ -79,8 +84,8 @@ rt::Task<Failure> Attempts::attempt() {
   }
   exchange_ = std::make_unique<Exchange>(cluster_, *acquired.connection, scope_);
   ExchangeTimes times;
-  times.response_ns = timeouts.response_ms * base::kMillisecond_ns;
-  times.idle_ns = timeouts.idle_ms * base::kMillisecond_ns;
+  times.response_ns = orNever_ns(timeouts.response_ms);
+  times.idle_ns = orNever_ns(timeouts.idle_ms);
   times.expect_ns = timeouts.expect_ms * base::kMillisecond_ns;
   times.deadline = deadline;
   const Failure failure = co_await exchange_->begin(request_.out, times);

@@ -24,17 +24,28 @@ enum class Reason : uint8_t {
 
 constexpr std::string_view name(Reason reason) {
   switch (reason) {
-    case Reason::none: return "none";
-    case Reason::connect_failure: return "connect_failure";
-    case Reason::connect_timeout: return "connect_timeout";
-    case Reason::reset_before_head: return "reset_before_head";
-    case Reason::response_timeout: return "response_timeout";
-    case Reason::protocol_error: return "protocol_error";
-    case Reason::no_healthy_endpoint: return "no_healthy_endpoint";
-    case Reason::overflow: return "overflow";
-    case Reason::request_body: return "request_body";
-    case Reason::interim_sink: return "interim_sink";
-    case Reason::cancelled: return "cancelled";
+    case Reason::none:
+      return "none";
+    case Reason::connect_failure:
+      return "connect_failure";
+    case Reason::connect_timeout:
+      return "connect_timeout";
+    case Reason::reset_before_head:
+      return "reset_before_head";
+    case Reason::response_timeout:
+      return "response_timeout";
+    case Reason::protocol_error:
+      return "protocol_error";
+    case Reason::no_healthy_endpoint:
+      return "no_healthy_endpoint";
+    case Reason::overflow:
+      return "overflow";
+    case Reason::request_body:
+      return "request_body";
+    case Reason::interim_sink:
+      return "interim_sink";
+    case Reason::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -9,8 +9,12 @@
 namespace upstream {
 namespace {
 
-iovec piece(const void* data, size_t size) { return iovec{const_cast<void*>(data), size}; }
-iovec piece(std::string_view text) { return piece(text.data(), text.size()); }
+iovec piece(const void* data, size_t size) {
+  return iovec{const_cast<void*>(data), size};
+}
+iovec piece(std::string_view text) {
+  return piece(text.data(), text.size());
+}
 
 }  // namespace
 
@@ -57,8 +61,8 @@ rt::Task<bool> RequestSender::sendPiece(net::Stream& stream, BodySource::Chunk b
 rt::Task<RequestSender::State> RequestSender::send(net::Stream& stream,
                                                    const OutgoingRequest& request,
                                                    const SendTimes& times) {
-  const base::Status head = co_await stream.write(
-      std::as_bytes(std::span(request.head)), scope_, pieceDeadline(times));
+  const base::Status head =
+      co_await stream.write(std::as_bytes(std::span(request.head)), scope_, pieceDeadline(times));
   if (!head.ok()) {
     co_return fail(State::write_failed, head.error());
   }
@@ -98,8 +102,8 @@ rt::Task<RequestSender::State> RequestSender::send(net::Stream& stream,
     }
     co_return State::done;
   }
-  const base::Status end = co_await stream.write(
-      std::as_bytes(std::span(http::kLastChunk)), scope_, pieceDeadline(times));
+  const base::Status end = co_await stream.write(std::as_bytes(std::span(http::kLastChunk)), scope_,
+                                                 pieceDeadline(times));
   if (!end.ok()) {
     co_return fail(State::write_failed, end.error());
   }

@@ -59,8 +59,7 @@ class RequestSender {
   base::MonoTime endedAt() const { return ended_at_; }
 
  private:
-  rt::Task<State> send(net::Stream& stream, const OutgoingRequest& request,
-                       const SendTimes& times);
+  rt::Task<State> send(net::Stream& stream, const OutgoingRequest& request, const SendTimes& times);
   rt::Task<bool> sendPiece(net::Stream& stream, BodySource::Chunk piece, bool chunked,
                            base::MonoTime deadline);
   State fail(State state, const base::Error& error);

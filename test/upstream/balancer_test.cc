@@ -133,7 +133,8 @@ TEST(LeastRequest, NeverATriedOrAnUnhealthyOneWhileThereIsAnother) {
 
 TEST(LeastRequest, ExtremeDrawsStayInRange) {
   auto candidates = withWeights({65535, 65535, 65535});
-  for (const uint64_t random : {uint64_t{0}, UINT64_MAX, uint64_t{UINT32_MAX}, ~uint64_t{UINT32_MAX}}) {
+  for (const uint64_t random :
+       {uint64_t{0}, UINT64_MAX, uint64_t{UINT32_MAX}, ~uint64_t{UINT32_MAX}}) {
     EXPECT_LT(pickLeastRequest(candidates, {}, kNow, random)->index, 3U);
   }
 }

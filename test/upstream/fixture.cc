@@ -41,13 +41,50 @@ std::string ok(std::string_view body) {
 
 void Origin::serve(std::vector<Script> scripts) {
   scripts_ = std::move(scripts);
+  listen();
+}
+
+void Origin::answerByNumber(std::string (*answer)(uint32_t number)) {
+  answer_ = answer;
+  listen();
+}
+
+uint32_t Origin::reached(uint32_t number) const {
+  const std::string path = " /" + std::to_string(number) + " ";
+  return static_cast<uint32_t>(
+      std::count_if(requests_.begin(), requests_.end(), [&](const std::string& request) {
+        return request.substr(0, request.find("\r\n")).find(path) != std::string::npos;
+      }));
+}
+
+rt::Task<void> Origin::answerAll(int fd) {
+  open_++;
+  std::string held;
+  bool going = true;
+  while (going) {
+    std::string request;
+    going = co_await readRequest(fd, held, true, &request);
+    if (going) {
+      const auto number = static_cast<uint32_t>(std::stoul(request.substr(request.find('/') + 1)));
+      const std::string text = answer_(number);
+      const int sent = co_await sim::sendAll(fd, text, host_.scope());
+      going = sent >= 0 && text.find("Connection: close") == std::string::npos;
+    }
+  }
+  co_await rt::Close(fd);
+  open_--;
+}
+
+void Origin::listen() {
   if (listener_ < 0) {
     listener_ = world_.listen(host_, port_);
     host_.spawn(accept());
   }
 }
 
-void Origin::stop() { host_.group().cancelAll(); }
+void Origin::stop() {
+  host_.group().cancelAll();
+}
 
 rt::Task<void> Origin::accept() {
   while (true) {
@@ -57,6 +94,11 @@ rt::Task<void> Origin::accept() {
         continue;
       }
       break;
+    }
+    if (answer_ != nullptr) {
+      connections_++;
+      host_.spawn(answerAll(accepted.result));
+      continue;
     }
     const size_t which = std::min<size_t>(connections_++, scripts_.size() - 1);
     host_.spawn(connection(accepted.result, scripts_[which]));
@@ -103,11 +145,14 @@ rt::Task<bool> Origin::follow(int fd, Step step, std::string& held) {
   co_return false;
 }
 
-rt::Task<bool> Origin::readRequest(int fd, std::string& held, bool body) {
+rt::Task<bool> Origin::readRequest(int fd, std::string& held, bool body, std::string* request) {
   while (true) {
     const size_t whole = wholeRequest(held, body);
     if (whole > 0) {
       requests_.push_back(held.substr(0, whole));
+      if (request != nullptr) {
+        *request = requests_.back();
+      }
       held.erase(0, whole);
       co_return true;
     }
@@ -137,7 +182,9 @@ rt::Task<base::Result<std::optional<BodySource::Chunk>>> MemoryBody::next(rt::Ca
   co_return std::optional<Chunk>(std::as_bytes(std::span(piece.bytes)));
 }
 
-Fixture::~Fixture() { finish(); }
+Fixture::~Fixture() {
+  finish();
+}
 
 Origin& Fixture::origin(uint16_t port) {
   for (const auto& origin : origins_) {

@@ -48,21 +48,39 @@ struct Step {
 };
 using Script = std::vector<Step>;
 // Reads a whole request: its head, and a body with Content-Length or chunked.
-inline Step request() { return {Step::Kind::request}; }
+inline Step request() {
+  return {Step::Kind::request};
+}
 // Reads the head only.
-inline Step requestHead() { return {Step::Kind::head}; }
-inline Step send(std::string text) { return {Step::Kind::send, std::move(text)}; }
-inline Step pause(uint64_t ms) { return {Step::Kind::sleep, {}, ms * base::kMillisecond_ns}; }
-inline Step closing() { return {Step::Kind::close}; }
-inline Step resetting() { return {Step::Kind::reset}; }
+inline Step requestHead() {
+  return {Step::Kind::head};
+}
+inline Step send(std::string text) {
+  return {Step::Kind::send, std::move(text)};
+}
+inline Step pause(uint64_t ms) {
+  return {Step::Kind::sleep, {}, ms * base::kMillisecond_ns};
+}
+inline Step closing() {
+  return {Step::Kind::close};
+}
+inline Step resetting() {
+  return {Step::Kind::reset};
+}
 
 std::string ok(std::string_view body);  // 200 with Content-Length
 
 class Origin {
  public:
-  Origin(sim::SimWorld& world, uint16_t port) : world_(world), host_(world.addHost()), port_(port) {}
+  Origin(sim::SimWorld& world, uint16_t port)
+      : world_(world), host_(world.addHost()), port_(port) {}
   // Connection i follows script i; the last is repeated.
   void serve(std::vector<Script> scripts);
+  // Answers "METHOD /NUMBER" with what `answer` says for the number, for as long as a connection
+  // lasts; an answer with "Connection: close" is the last on its connection.
+  void answerByNumber(std::string (*answer)(uint32_t number));
+  // How many whole requests of that number have come.
+  uint32_t reached(uint32_t number) const;
   void stop();
 
   sim::SimHost& host() { return host_; }
@@ -76,14 +94,17 @@ class Origin {
  private:
   rt::Task<void> accept();
   rt::Task<void> connection(int fd, Script script);
+  void listen();
+  rt::Task<void> answerAll(int fd);
   rt::Task<bool> follow(int fd, Step step, std::string& held);
-  rt::Task<bool> readRequest(int fd, std::string& held, bool body);
+  rt::Task<bool> readRequest(int fd, std::string& held, bool body, std::string* request = nullptr);
 
   sim::SimWorld& world_;
   sim::SimHost& host_;
   uint16_t port_;
   int listener_ = -1;
   std::vector<Script> scripts_;
+  std::string (*answer_)(uint32_t number) = nullptr;
   std::vector<std::string> requests_;
   std::vector<bool> resets_;
   uint32_t connections_ = 0;

@@ -1,7 +1,7 @@
-// Goal: connections are reused newest first, closed when unused for too long, when the origin closes
-// or speaks unasked; limits hold exactly and what meets them waits or is refused, in order; a
-// changed set of endpoints drains the old ones without cutting a request.
-// Method: scripted origins in the simulator; counters, gauges and what the origins saw.
+// Goal: connections are reused newest first, closed when unused for too long, when the origin
+// closes or speaks unasked; limits hold exactly and what meets them waits or is refused, in order;
+// a changed set of endpoints drains the old ones without cutting a request. Method: scripted
+// origins in the simulator; counters, gauges and what the origins saw.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -113,10 +113,10 @@ TEST_F(PoolTest, OriginsCloseIsNoticedAtOnce) {
 
 // A second response that nobody asked for would answer the next request, and so on for ever.
 TEST_F(PoolTest, BytesUnaskedCloseTheConnection) {
-  origin().serve({{request(), send(ok("a")), pause(20),
-                   send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"), request(),
-                   send(ok("b"))},
-                  {request(), send(ok("good"))}});
+  origin().serve(
+      {{request(), send(ok("a")), pause(20),
+        send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"), request(), send(ok("b"))},
+       {request(), send(ok("good"))}});
   EXPECT_EQ(get().body, "a");
   runFor(100);
   EXPECT_EQ(cluster().gauges().cx_active, 0U);

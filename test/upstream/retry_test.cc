@@ -133,10 +133,15 @@ std::vector<DeadRow> deadRows() {
       {"PATCH", dies, "PATCH", 0, Reason::reset_before_head, 1, 2},
       {"POST takes a new connection when the pooled one is old", dies, "POST", 600, Reason::none, 2,
        2},
-      {"GET takes the pooled one however old", {request(), send(ok("again"))}, "GET", 600,
-       Reason::none, 1, 2},
-      {"GET, died behind a byte of the answer", answers_partly, "GET", 0,
-       Reason::reset_before_head, 1, 2},
+      {"GET takes the pooled one however old",
+       {request(), send(ok("again"))},
+       "GET",
+       600,
+       Reason::none,
+       1,
+       2},
+      {"GET, died behind a byte of the answer", answers_partly, "GET", 0, Reason::reset_before_head,
+       1, 2},
       {"GET, died behind an interim answer", only_interim, "GET", 0, Reason::reset_before_head, 1,
        2},
       {"GET, answered with nonsense", garbage, "GET", 0, Reason::protocol_error, 1, 2},
@@ -215,8 +220,9 @@ TEST_F(RetryTest, BodyThatIsGoneIsNotSentAgain) {
 }
 
 TEST_F(RetryTest, TimeoutOfAnIdleOriginIsNotAnAnswer) {
-  warmUp({request(), send("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
-                          "Content-Length: 0\r\n\r\n"),
+  warmUp({request(),
+          send("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
+               "Content-Length: 0\r\n\r\n"),
           closing()});
   EXPECT_EQ(get().body, "fresh");
 }

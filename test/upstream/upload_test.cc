@@ -124,9 +124,9 @@ TEST_F(UploadTest, ResponseThatEndsFirstEndsTheConnection) {
 }
 
 TEST_F(UploadTest, RefusalAndCloseWhileSendingIsStillHeard) {
-  origin().serve({{requestHead(),
-                   send("HTTP/1.1 401 No\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"),
-                   pause(200), closing()}});
+  origin().serve(
+      {{requestHead(), send("HTTP/1.1 401 No\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"),
+        pause(200), closing()}});
   MemoryBody body({{std::string(100, 'x')}, {std::string(2000000, 'y'), 1 * kMs}});
   const Answer& answer = call(post(body, 2000100));
   EXPECT_EQ(answer.status, 401);
