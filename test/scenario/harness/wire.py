@@ -4,6 +4,7 @@ The parsers here are the harness's own judgement of what is on the wire; they sh
 program under test and accept less than it may.
 """
 
+import functools
 import random
 import re
 import socket
@@ -11,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 
 MAX_HEAD_BYTES = 1 << 20
+PATTERN_PERIOD = 65521
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9]) ([\t\x20-\x7e\x80-\xff]*)\Z")
 _REQUEST_LINE = re.compile(
@@ -35,9 +37,15 @@ class Closed(WireError):
         self.how = how
 
 
+@functools.lru_cache(maxsize=8)
 def pattern(seed, size):
-    """The bytes that stand for a large body: a function of the seed, the same everywhere."""
-    return random.Random(str(seed)).randbytes(size)
+    """The bytes that stand for a large body: a function of the seed, the same everywhere.
+
+    They repeat after a prime number of bytes, so that no two places whose distance is a multiple of
+    a block, a page or a segment look alike.
+    """
+    block = random.Random(str(seed)).randbytes(PATTERN_PERIOD)
+    return (block * (size // PATTERN_PERIOD + 1))[:size]
 
 
 class Reader:

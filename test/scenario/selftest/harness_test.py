@@ -117,7 +117,7 @@ class HarnessTest(unittest.TestCase):
             """)
 
     def test_a_barrier_that_nobody_signals_times_out(self):
-        self.fails("nobody signalled go", "name: x\ntimeout_s: 1\nsteps:\n- wait: go\n")
+        self.fails("nobody signalled go", "name: x\ntimeout_s: 4\nsteps:\n- wait: go\n")
 
     def test_loops_have_their_variables(self):
         self.passes("""
