@@ -338,6 +338,9 @@ TEST(DecideStore, Cookies) {  // RFC 9111 7.3 leaves it open
   const auto stripped = decide(get(), explicit_one, route, SetCookie::strip);
   const std::vector<std::string> both = {"set-cookie", "set-cookie2"};
   EXPECT_EQ(std::get<Store>(stripped).strip, both);
+  const auto none = ok({{"Cache-Control", "max-age=60"}});
+  EXPECT_TRUE(std::get<Store>(decide(get(), none, route, SetCookie::strip)).strip.empty());
+  EXPECT_EQ(verdict(decide(get(), none, route, SetCookie::refuse)), "stored");
   route.default_ttl_s = 60;
   EXPECT_EQ(verdict(decide(get(), ok({{"Set-Cookie", "a=b"}}), route)), "set_cookie");
   EXPECT_EQ(verdict(decide(get(), ok({{"Set-Cookie2", "a=b"}}), route)), "set_cookie");
