@@ -23,7 +23,7 @@ using testing::get;
 using testing::kNow;
 using testing::Text;
 
-constexpr int kRounds = 20000;
+constexpr int kRounds = 6000;
 
 template <size_t N>
 std::string_view pick(base::Random& random, const std::string_view (&choices)[N]) {
