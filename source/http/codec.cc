@@ -121,7 +121,7 @@ const char* parseRequestLine(const char* p, Readable in, const Limits& limits, R
     return nullptr;
   }
   p = parseVersion(target_end + 1, in.end, out.minor);
-  if (p == nullptr || in.end - p < 2 || p[0] != '\r' || p[1] != '\n' ||
+  if (p == nullptr || !internal::isCrlf(p, in) ||
       p - line > static_cast<ptrdiff_t>(limits.line_bytes)) {
     return nullptr;
   }
@@ -147,8 +147,7 @@ const char* parseStatusLine(const char* p, Readable in, const Limits& limits, Re
     reason = p + 1;
     p = internal::valueEnd(reason, in);
   }
-  if (in.end - p < 2 || p[0] != '\r' || p[1] != '\n' ||
-      p - line > static_cast<ptrdiff_t>(limits.line_bytes)) {
+  if (!internal::isCrlf(p, in) || p - line > static_cast<ptrdiff_t>(limits.line_bytes)) {
     return nullptr;
   }
   out.reason = between(reason, p);

@@ -1,13 +1,16 @@
 #include "source/http/head.h"
 
-#include "source/base/check.h"
 #include "source/http/grammar.h"
 #include "source/http/name_table.h"
 
 namespace http {
 
 Name nameOf(std::string_view text) {
-  return isToken(text) ? internal::nameOfToken(text) : Name::other;
+  if (!isToken(text)) {
+    return Name::other;
+  }
+  const internal::Readable in{text.data(), text.data() + text.size()};
+  return internal::nameOfToken(text.data(), text.size(), internal::load16(text.data(), in), in);
 }
 
 std::string_view spelling(Name name) {
@@ -29,15 +32,6 @@ bool equalsIgnoreCase(std::string_view a, std::string_view b) {
 void Fields::clear() {
   all_.clear();
   first_.fill(0);
-}
-
-void Fields::add(Name id, std::string_view name, std::string_view value) {
-  CHECK(all_.size() < UINT16_MAX);
-  all_.push_back(Field{id, name, value});
-  uint16_t& first = first_[static_cast<size_t>(id)];
-  if (first == 0) {
-    first = static_cast<uint16_t>(all_.size());
-  }
 }
 
 const Field* Fields::find(std::string_view name) const {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "source/base/check.h"
+
 namespace http {
 
 // Field names that some rule of ours reads. Others are Name::other and compared by their text.
@@ -98,7 +100,12 @@ struct Field {
 class Fields {
  public:
   void clear();
-  void add(Name id, std::string_view name, std::string_view value);
+  void add(Name id, std::string_view name, std::string_view value) {
+    CHECK(all_.size() < UINT16_MAX);
+    all_.emplace_back(id, name, value);  // in place: no copy through the stack
+    uint16_t& first = first_[static_cast<size_t>(id)];
+    first = first == 0 ? static_cast<uint16_t>(all_.size()) : first;
+  }
   void add(std::string_view name, std::string_view value) { add(nameOf(name), name, value); }
 
   std::span<const Field> all() const { return all_; }

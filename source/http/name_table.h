@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "source/http/head.h"
+#include "source/http/scan.h"
 
 namespace http::internal {
 
@@ -117,44 +117,35 @@ constexpr NameTable makeNameTable() {
 inline constexpr NameTable kNames = makeNameTable();
 static_assert(kNames.longest < kNameBytes);
 
-// The token's letters equal the padded lower-case name. Setting bit 0x20 maps no other token
-// character onto a letter, digit or "-", so for tokens the comparison is exact.
-inline bool tokenEquals(const char* token, const char* lower, size_t size) {
-  constexpr uint64_t kCase = 0x2020202020202020ULL;
-  const auto differs = [&](size_t at) {
-    uint64_t a;
-    uint64_t b;
-    std::memcpy(&a, token + at, 8);
-    std::memcpy(&b, lower + at, 8);
-    return (a | kCase) ^ b;
-  };
-  if (size >= 8) {
-    uint64_t difference = differs(size - 8);
-    for (size_t at = 0; at + 8 < size; at += 8) {
-      difference |= differs(at);
-    }
-    // The names hold only characters that have bit 0x20 set.
-    return difference == 0;
+// The letters at `token` equal the name. Setting bit 0x20 maps no other token character onto a
+// letter, digit or "-", so for tokens the comparison is exact. head holds the first 16 bytes at
+// token.
+inline bool tokenEquals(const char* token, __m128i head, uint8_t id, Readable in) {
+  const __m128i case_bit = _mm_set1_epi8(0x20);
+  const auto* const lower = reinterpret_cast<const __m128i*>(kNames.lower[id].data());
+  const uint32_t wanted = (1U << kNames.sizes[id]) - 1;
+  uint32_t equal = static_cast<uint32_t>(
+      _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(head, case_bit), _mm_load_si128(lower))));
+  if (wanted > 0xffff) {
+    const __m128i rest = _mm_or_si128(load16(token + 16, in), case_bit);
+    equal |=
+        static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(rest, _mm_load_si128(lower + 1))))
+        << 16;
   }
-  uint8_t difference = 0;
-  for (size_t i = 0; i < size; i++) {
-    difference |= static_cast<uint8_t>((token[i] | 0x20) ^ lower[i]);
-  }
-  return difference == 0;
+  return (equal & wanted) == wanted;
 }
 
-// nameOf() for a text known to be a token.
-inline Name nameOfToken(std::string_view token) {
-  if (token.empty() || token.size() > kNames.longest) {
+// nameOf() for the token of that size at `token`. head holds the first 16 bytes there.
+inline Name nameOfToken(const char* token, size_t size, __m128i head, Readable in) {
+  if (size > kNames.longest) {
     return Name::other;
   }
-  for (uint8_t slot = nameSlot(token);; slot++) {
+  for (uint8_t slot = nameSlot({token, size});; slot++) {
     const uint8_t id = kNames.ids[slot];
     if (id == 0) {
       return Name::other;
     }
-    if (kNames.sizes[id] == token.size() &&
-        tokenEquals(token.data(), kNames.lower[id].data(), token.size())) {
+    if (kNames.sizes[id] == size && tokenEquals(token, head, id, in)) {
       return static_cast<Name>(id);
     }
   }

@@ -20,26 +20,16 @@ struct Readable {
   const char* end;
 };
 
+// load16() within 16 bytes of the end. Apart, so that the usual case stays in registers.
+__m128i load16Tail(const char* p, Readable in);
+
 // The bytes at p, zeros for those behind the end. Zero is in no class that is searched here, so a
 // search that runs out of bytes stops at the end at the latest.
 inline __m128i load16(const char* p, Readable in) {
-  const size_t left = static_cast<size_t>(in.end - p);
-  if (left >= 16) [[likely]] {
+  if (in.end - p >= 16) [[likely]] {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  if (in.end - in.floor >= 16) {
-    // The last whole vector, shifted down by a table of indices whose high bit means zero.
-    alignas(16) static constexpr std::array<uint8_t, 32> kSlide = {
-        0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15,
-        128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128};
-    const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in.end - 16));
-    const __m128i slide =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(kSlide.data() + (16 - left)));
-    return _mm_shuffle_epi8(last, slide);
-  }
-  std::array<char, 16> bytes{};
-  std::memcpy(bytes.data(), p, left);
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data()));
+  return load16Tail(p, in);
 }
 
 // A class of ASCII characters as two tables over the halves of a byte: a character belongs to it
@@ -61,6 +51,29 @@ constexpr NibbleClass makeNibbleClass(CharClass wanted) {
   return tables;
 }
 inline constexpr NibbleClass kTcharNibbles = makeNibbleClass(kTchar);
+inline constexpr NibbleClass kRegNameNibbles = makeNibbleClass(kRegName);
+
+// A bit for each byte equal to c.
+inline uint32_t equalTo(__m128i x, char c) {
+  return static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c))));
+}
+
+// A bit for each letter in upper case.
+inline uint32_t upperCase(__m128i x) {
+  const __m128i above = _mm_cmpgt_epi8(x, _mm_set1_epi8('A' - 1));
+  const __m128i below = _mm_cmplt_epi8(x, _mm_set1_epi8('Z' + 1));
+  return static_cast<uint32_t>(_mm_movemask_epi8(_mm_and_si128(above, below)));
+}
+
+// CR LF stands at p.
+inline bool isCrlf(const char* p, Readable in) {
+  uint16_t two = 0;
+  if (in.end - p < 2) {
+    return false;
+  }
+  std::memcpy(&two, p, 2);
+  return two == 0x0a0d;  // the processor is little-endian, as SSE4.2 implies
+}
 
 // A bit for each byte outside the class.
 inline uint32_t outside(const NibbleClass& tables, __m128i x) {

@@ -1,5 +1,6 @@
 #include "source/http/uri.h"
 
+#include <bit>
 #include <cstring>
 
 #include "source/base/check.h"
@@ -77,31 +78,48 @@ bool isIpv6(std::string_view text) {
 // Percent-encoding is refused, though RFC 3986 has it: no domain name needs it, and "%2e" must not
 // pass for a dot anywhere. So are empty labels, but for the root's behind the last dot.
 size_t registeredNameSize(std::string_view text) {
-  size_t size = 0;
-  char before = '.';
-  for (const char c : text) {
-    if (c == ':') {
-      break;
-    }
-    if (!is(kRegName, c) || (c == '.' && before == '.')) {
+  const internal::Readable in{text.data(), text.data() + text.size()};
+  uint32_t dot_before = 1;
+  for (size_t at = 0;; at += 16) {
+    const __m128i x = internal::load16(text.data() + at, in);
+    const uint32_t end_mask = internal::outside(internal::kRegNameNibbles, x);
+    const uint32_t name_mask = (end_mask & (0U - end_mask)) - 1;  // all ones when the name goes on
+    const uint32_t dots = internal::equalTo(x, '.') & name_mask;
+    if ((dots & (dots << 1 | dot_before)) != 0) {
       return 0;
     }
-    before = c;
-    size++;
+    if (end_mask != 0) {
+      return at + static_cast<size_t>(std::countr_zero(end_mask));
+    }
+    dot_before = dots >> 15;
   }
-  return size;
+}
+
+bool hasUpperCase(std::string_view text) {
+  const internal::Readable in{text.data(), text.data() + text.size()};
+  uint32_t found = 0;
+  for (size_t at = 0; at < text.size(); at += 16) {
+    found |= internal::upperCase(internal::load16(text.data() + at, in));
+  }
+  return found != 0;
 }
 
 bool parsePort(std::string_view text, std::optional<uint16_t>& port) {
   if (text.empty()) {
     return true;
   }
-  const std::optional<uint64_t> value = parseDecimal(text);
-  if (text.size() > kMaxPortDigits || !value.has_value() || *value == 0 || *value > UINT16_MAX) {
-    return false;
+  uint32_t value = 0;
+  for (const char c : text) {
+    if (!is(kDigit, c)) {
+      return false;
+    }
+    value = value * 10 + static_cast<uint32_t>(c - '0');
+    if (value > UINT16_MAX) {
+      return false;
+    }
   }
-  port = static_cast<uint16_t>(*value);
-  return true;
+  port = static_cast<uint16_t>(value);
+  return value != 0 && text.size() <= kMaxPortDigits;
 }
 
 // scheme "://" at the beginning, in any letter case; 0 when it is not there.
@@ -196,11 +214,7 @@ std::string_view normaliseAuthority(const Authority& authority, Scheme scheme,
   }
   CHECK(host.size() <= kMaxHostBytes);
   const bool has_port = authority.port.has_value() && *authority.port != defaultPort(scheme);
-  bool changed = has_port;
-  for (const char c : host) {
-    changed |= toLower(c) != c;
-  }
-  if (!changed) {
+  if (!has_port && !hasUpperCase(host)) {
     return host;
   }
   size_t size = 0;

@@ -4,7 +4,6 @@ namespace test {
 namespace {
 
 using base::Code;
-using namespace std::string_literals;
 
 // A request with the given field lines behind a good Host.
 std::string withFields(std::string_view lines) {
@@ -44,7 +43,7 @@ void addRequestLines(std::vector<HeadCase>& out) {
   add("9110 9.1: method not a token", "G(T / HTTP/1.1", Code::bad_head);
   add("9110 9.1: empty method", "/ HTTP/1.1", Code::bad_head);
   add("3986: control in the target", "GET /\x01 HTTP/1.1", Code::bad_head);
-  add("3986: NUL in the target", "GET /\0 HTTP/1.1"s, Code::bad_head);
+  add("3986: NUL in the target", std::string("GET /\0 HTTP/1.1", 15), Code::bad_head);
   add("3986: DEL in the target", "GET /\x7f HTTP/1.1", Code::bad_head);
   add("3986: raw UTF-8 in the target", "GET /\xc3\xa4 HTTP/1.1", Code::bad_head);
   add("9112 3.2: fragment in the target", "GET /a#b HTTP/1.1", Code::bad_head);
@@ -143,7 +142,7 @@ void addStatusLines(std::vector<HeadCase>& out) {
   add("9112 4: tab behind the status", "HTTP/1.1 200\tOK", Code::bad_head);
   add("9112 4: no status", "HTTP/1.1", Code::bad_head);
   add("9112 4: control in the phrase", "HTTP/1.1 200 O\x01K", Code::bad_head);
-  add("9112 4: NUL in the phrase", "HTTP/1.1 200 O\0K"s, Code::bad_head);
+  add("9112 4: NUL in the phrase", std::string("HTTP/1.1 200 O\0K", 16), Code::bad_head);
   add("9112 4: bare CR in the phrase", "HTTP/1.1 200 O\rK", Code::bad_head);
   add("9112 2.3: lower case", "http/1.1 200 OK", Code::bad_head);
   add("9112 2.3: other protocol", "ICY 200 OK", Code::bad_head);
