@@ -10,7 +10,7 @@ namespace rt {
 namespace {
 
 constexpr size_t kClass_bytes = 64;
-constexpr size_t kClasses = 64;  // frames up to 4 KiB are pooled; larger ones go to the heap
+constexpr size_t kClasses = 256;  // frames up to 16 KiB are pooled; larger ones go to the heap
 
 struct Free {
   Free* next;

@@ -30,11 +30,14 @@ struct Metric {
 
 // Lower-case letters, digits and single underscores, beginning with a letter.
 constexpr bool isMetricName(std::string_view name) {
+  if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
+    return false;
+  }
   char previous = '_';
   for (const char c : name) {
     const bool letter = c >= 'a' && c <= 'z';
     const bool digit = c >= '0' && c <= '9';
-    if (!letter && !(digit && previous != '_') && !(c == '_' && previous != '_')) {
+    if (!letter && !digit && !(c == '_' && previous != '_')) {
       return false;
     }
     previous = c;

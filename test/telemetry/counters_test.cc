@@ -54,7 +54,8 @@ TEST(Counters, NamesAreSnakeCase) {
   EXPECT_TRUE(isMetricName("a"));
   EXPECT_TRUE(isMetricName("bytes_in"));
   EXPECT_TRUE(isMetricName("http2xx_count"));
-  for (const char* wrong : {"", "_a", "a_", "a__b", "A", "aB", "2xx", "a_2xx", "a-b", "a b"}) {
+  EXPECT_TRUE(isMetricName("a_2xx"));
+  for (const char* wrong : {"", "_a", "a_", "a__b", "A", "aB", "2xx", "a-b", "a b"}) {
     EXPECT_FALSE(isMetricName(wrong)) << wrong;
   }
 }

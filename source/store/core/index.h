@@ -115,7 +115,7 @@ class IndexShard {
 
  private:
   static constexpr uint32_t kSlots = 4;
-  static constexpr uint32_t kSearchBuckets = 128;
+  static constexpr uint32_t kSearchBuckets = 256;
 
   struct Slot {
     std::atomic<uint64_t> w0;

@@ -1,0 +1,266 @@
+#include "source/store/io/cache_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+namespace store {
+
+// What the stripes of one cache share, found in the first file or made up for a new cache.
+struct StripePlan {
+  StripeCut cut;
+  std::optional<Superblock> like;  // the first stripe's
+};
+
+namespace {
+
+std::string because(const std::string& path, const char* what) {
+  return path + ": cannot " + what + ": " + std::strerror(errno);
+}
+
+std::string stripePath(const std::string& directory, uint32_t stripe, const char* suffix) {
+  std::string number = std::to_string(stripe);
+  number.insert(0, number.size() < 3 ? 3 - number.size() : 0, '0');
+  return directory + "/stripe-" + number + suffix;
+}
+
+std::string makeDirectories(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    mkdir(path.substr(0, slash).c_str(), 0755);
+  }
+  if (mkdir(path.c_str(), 0750) != 0 && errno != EEXIST) {
+    return because(path, "make the cache directory");
+  }
+  struct stat s{};
+  if (stat(path.c_str(), &s) != 0) {
+    return because(path, "look at the cache directory");
+  }
+  if (!S_ISDIR(s.st_mode)) {
+    return path + ": is not a directory; set `path` to a directory of its own for this cache";
+  }
+  return {};
+}
+
+int openFile(const std::string& path, int flags) {
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0640);
+}
+
+// The two copies of a superblock, as far as the file has them.
+SuperblockRead readSuperblock(int fd, const Geometry& expected) {
+  alignas(kPageBytes) std::array<std::byte, 2 * kSuperblockBytes> bytes;
+  const std::span<std::byte> first = std::span(bytes).first(kSuperblockBytes);
+  const std::span<std::byte> second = std::span(bytes).last(kSuperblockBytes);
+  const ssize_t a = pread(fd, first.data(), first.size(), 0);
+  const ssize_t b = pread(fd, second.data(), second.size(), kSuperblockCopyOffset);
+  return decodeSuperblock(first.first(a > 0 ? static_cast<size_t>(a) : 0),
+                          second.first(b > 0 ? static_cast<size_t>(b) : 0), expected);
+}
+
+std::string writeSuperblock(int fd, const Superblock& superblock, const std::string& path) {
+  alignas(kPageBytes) std::array<std::byte, kSuperblockBytes> block{};
+  encodeSuperblock(block, superblock);
+  for (const uint64_t at : {uint64_t{0}, kSuperblockCopyOffset}) {
+    if (pwrite(fd, block.data(), block.size(), static_cast<off_t>(at)) !=
+        static_cast<ssize_t>(block.size())) {
+      return because(path, "write");
+    }
+  }
+  return fdatasync(fd) == 0 ? std::string() : because(path, "sync");
+}
+
+std::string refusal(const std::string& path, const SuperblockRead& read) {
+  switch (read.fault) {
+    case SuperblockFault::other_version:
+      return path + ": was written by another version of Ringfence (format " +
+             std::to_string(read.version) + ", this one writes " + std::to_string(kFormatVersion) +
+             "); point `path` to an empty directory, or delete the directory to start cold";
+    case SuperblockFault::other_geometry:
+      return path + ": has another number of stripes or another segment size than configured; "
+                    "restore `stripes` and `segment_bytes`, or delete the directory to start cold";
+    case SuperblockFault::torn:
+      return path + ": its superblock is damaged; delete the directory to start cold";
+    case SuperblockFault::not_ours:
+    case SuperblockFault::blank:
+      break;
+  }
+  return path + ": is not a Ringfence cache file; it is left alone. Point `path` to a directory of "
+                "its own";
+}
+
+// Reserves the whole file, so that later writes never extend it.
+std::string preallocate(int fd, uint64_t bytes, const std::string& path) {
+  struct stat s{};
+  if (fstat(fd, &s) == 0 && static_cast<uint64_t>(s.st_size) >= bytes &&
+      static_cast<uint64_t>(s.st_blocks) * 512 >= bytes) {
+    return {};
+  }
+  int failed = fallocate(fd, 0, 0, static_cast<off_t>(bytes));
+  if (failed != 0 && errno == EOPNOTSUPP) {
+    failed = ftruncate(fd, static_cast<off_t>(bytes));
+  }
+  if (failed == 0) {
+    return {};
+  }
+  std::string error = because(path, ("reserve " + std::to_string(bytes) + " bytes").c_str());
+  struct statvfs v{};
+  if (errno == ENOSPC && fstatvfs(fd, &v) == 0) {
+    error += "; the file system has " + std::to_string(uint64_t{v.f_bavail} * v.f_frsize) +
+             " bytes free: lower max_size_bytes";
+  }
+  return error;
+}
+
+}  // namespace
+
+StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_bytes) {
+  StripeCut cut;
+  cut.segment_bytes = static_cast<uint32_t>(segment_bytes);
+  if (cut.segment_bytes == 0) {
+    // At least 64 segments where the cache is large enough, since a segment is the unit of eviction.
+    cut.segment_bytes = kMaxSegmentBytes;
+    while (cut.segment_bytes > kMinSegmentBytes && max_size_bytes / cut.segment_bytes < 64) {
+      cut.segment_bytes /= 2;
+    }
+  }
+  cut.stripe_count = stripes;
+  if (cut.stripe_count == 0) {
+    cut.stripe_count = 8;
+    while (cut.stripe_count > 1 && max_size_bytes / cut.stripe_count / cut.segment_bytes < 32) {
+      cut.stripe_count /= 2;
+    }
+  }
+  const uint64_t each = max_size_bytes / cut.stripe_count;
+  const uint64_t segments = each > kDataOffset ? (each - kDataOffset) / cut.segment_bytes : 0;
+  if (segments < kMinSegments) {
+    return StripeCut{};
+  }
+  cut.segments_per_stripe = static_cast<uint32_t>(std::min<uint64_t>(segments, kMaxSegments));
+  return cut;
+}
+
+CacheFiles::~CacheFiles() {
+  for (const StripeFiles& s : stripes_) {
+    for (const int fd : {s.data_fd, s.snapshot_fds[0], s.snapshot_fds[1], s.journal_fds[0],
+                         s.journal_fds[1]}) {
+      if (fd >= 0) {
+        close(fd);
+      }
+    }
+  }
+  if (lock_fd_ >= 0) {
+    close(lock_fd_);
+  }
+}
+
+std::string CacheFiles::lock(const std::string& directory) {
+  const std::string path = directory + "/lock";
+  lock_fd_ = openFile(path, 0);
+  if (lock_fd_ < 0) {
+    return because(path, "open (is the directory writable by this user?)");
+  }
+  if (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    return directory + ": is in use by another process; every cache needs a directory of its own";
+  }
+  return {};
+}
+
+CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
+  Opened result;
+  std::unique_ptr<CacheFiles> files(new CacheFiles());
+  StripePlan plan;
+  plan.cut = cutCache(layout.max_size_bytes, layout.stripes, layout.segment_bytes);
+  if (plan.cut.stripe_count == 0) {
+    result.error = layout.directory + ": max_size_bytes is too small: at least " +
+                   std::to_string(kMinCacheBytes) + " bytes are needed for one stripe";
+    return result;
+  }
+  files->direct_ = layout.direct_io;
+  result.error = makeDirectories(layout.directory);
+  if (result.error.empty()) {
+    result.error = files->lock(layout.directory);
+  }
+  for (uint32_t i = 0; i < plan.cut.stripe_count && result.error.empty(); i++) {
+    result.error = files->openStripe(layout, i, plan);
+  }
+  if (!result.error.empty()) {
+    return result;
+  }
+  if (layout.direct_io && !files->direct_) {
+    result.warning = layout.directory + ": the file system has no direct I/O; the page cache is used";
+  }
+  result.files = std::move(files);
+  return result;
+}
+
+std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, StripePlan& plan) {
+  const std::string path = stripePath(layout.directory, stripe, ".data");
+  StripeFiles s;
+  s.data_fd = openFile(path, direct_ ? O_DIRECT : 0);
+  if (s.data_fd < 0 && errno == EINVAL && direct_) {
+    direct_ = false;
+    s.data_fd = openFile(path, 0);
+  }
+  if (s.data_fd < 0) {
+    return because(path, "open");
+  }
+  stripes_.push_back(s);  // closed by the destructor from here on
+  StripeFiles& kept = stripes_.back();
+  const SuperblockRead read = readSuperblock(
+      kept.data_fd, Geometry{stripe, plan.cut.stripe_count, plan.cut.segment_bytes});
+  Superblock superblock;
+  if (read.superblock.has_value()) {
+    superblock = *read.superblock;
+    if (plan.like.has_value() && plan.like->cache_uuid != superblock.cache_uuid) {
+      return path + ": belongs to another cache than the other files of its directory; delete the "
+                    "directory to start cold";
+    }
+  } else if (read.fault == SuperblockFault::blank) {
+    superblock.stripe = stripe;
+    superblock.stripe_count = plan.cut.stripe_count;
+    superblock.segment_bytes = plan.cut.segment_bytes;
+    superblock.formatted_s = layout.now_s;
+    if (plan.like.has_value()) {
+      superblock.cache_uuid = plan.like->cache_uuid;
+      superblock.hash_seed = plan.like->hash_seed;
+    } else if (getrandom(superblock.cache_uuid.data(), superblock.cache_uuid.size(), 0) < 0 ||
+               getrandom(&superblock.hash_seed, sizeof superblock.hash_seed, 0) < 0) {
+      return because(path, "get random bytes for");
+    }
+  } else {
+    return refusal(path, read);
+  }
+  superblock.segment_count = plan.cut.segments_per_stripe;
+  const uint64_t bytes = kDataOffset + uint64_t{superblock.segment_count} * superblock.segment_bytes;
+  std::string error = preallocate(kept.data_fd, bytes, path);
+  if (error.empty() && read.superblock != superblock) {
+    error = writeSuperblock(kept.data_fd, superblock, path);
+  }
+  if (!error.empty()) {
+    return error;
+  }
+  bytes_ += bytes;
+  plan.like = superblock;
+  kept.superblock = superblock;
+  constexpr std::array<const char*, 2> kIndex{".index-a", ".index-b"};
+  constexpr std::array<const char*, 2> kPurge{".purge-a", ".purge-b"};
+  for (size_t i = 0; i < 2; i++) {
+    kept.snapshot_fds[i] = openFile(stripePath(layout.directory, stripe, kIndex[i]), 0);
+    kept.journal_fds[i] = openFile(stripePath(layout.directory, stripe, kPurge[i]), 0);
+    if (kept.snapshot_fds[i] < 0 || kept.journal_fds[i] < 0) {
+      return because(layout.directory, "open the index and purge files in");
+    }
+  }
+  return {};
+}
+
+}  // namespace store

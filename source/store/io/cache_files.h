@@ -1,0 +1,65 @@
+// The files of one cache directory: found, checked, made and locked when the process starts, on the control
+// thread. What another program or another version wrote is refused, never overwritten.
+//
+//   DIR/lock                    held while the process runs
+//   DIR/stripe-NNN.data         preallocated; superblock and segments
+//   DIR/stripe-NNN.index-a, -b  snapshots
+//   DIR/stripe-NNN.purge-a, -b  purge journal
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "source/store/io/stripe_store.h"
+
+namespace store {
+
+struct CacheLayout {
+  std::string directory;
+  uint64_t max_size_bytes = 0;
+  uint32_t stripes = 0;        // 0: by size
+  uint64_t segment_bytes = 0;  // 0: by size
+  bool direct_io = true;
+  uint32_t now_s = 0;          // Unix seconds, for new superblocks
+};
+
+// Owns the descriptors and the lock.
+class CacheFiles {
+ public:
+  // An error is a sentence for an operator, naming the path and what to do.
+  struct Opened {
+    std::unique_ptr<CacheFiles> files;
+    std::string error;
+    std::string warning;  // such as a file system without direct I/O
+  };
+  static Opened open(const CacheLayout& layout);
+  ~CacheFiles();
+
+  const std::vector<StripeFiles>& stripes() const { return stripes_; }
+  bool direct() const { return direct_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  CacheFiles() = default;
+  std::string lock(const std::string& directory);
+  std::string openStripe(const CacheLayout& layout, uint32_t stripe, struct StripePlan& plan);
+
+  int lock_fd_ = -1;
+  bool direct_ = true;
+  uint64_t bytes_ = 0;
+  std::vector<StripeFiles> stripes_;
+};
+
+// How a cache of a size is cut; exposed for tests. stripe_count 0: too small.
+struct StripeCut {
+  uint32_t stripe_count = 0;
+  uint32_t segment_bytes = 0;
+  uint32_t segments_per_stripe = 0;
+};
+StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_bytes);
+// The least max_size_bytes that a cache can have.
+inline constexpr uint64_t kMinCacheBytes = uint64_t{kMinSegments} * kMinSegmentBytes + kDataOffset;
+
+}  // namespace store

@@ -1,0 +1,148 @@
+#include "source/store/io/journal_file.h"
+
+#include <span>
+#include <utility>
+
+namespace store {
+namespace {
+
+constexpr size_t kReadPiece_bytes = 256 << 10;
+
+}  // namespace
+
+rt::Task<base::Result<std::vector<std::byte>>> JournalFile::readFile(int fd,
+                                                                     rt::CancelScope& scope) {
+  std::vector<std::byte> bytes;
+  while (true) {
+    const size_t at = bytes.size();
+    bytes.resize(at + kReadPiece_bytes);
+    const rt::IoResult result = co_await rt::FileOp(
+        rt::OpKind::read, fd, std::span(bytes).subspan(at), at, false, scope, base::kNever);
+    if (!result.ok()) {
+      co_return result.error(base::Blame::disk);
+    }
+    bytes.resize(at + static_cast<size_t>(result.result));
+    if (result.result == 0) {
+      co_return std::move(bytes);
+    }
+  }
+}
+
+rt::Task<base::Status> JournalFile::writeAll(int fd, std::vector<std::byte> bytes, uint64_t offset,
+                                             rt::CancelScope& scope) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const rt::IoResult result =
+        co_await rt::FileOp(rt::OpKind::write, fd, std::span(bytes).subspan(done), offset + done,
+                            false, scope, base::kNever);
+    if (result.result <= 0) {
+      co_return result.ok() ? base::Error{base::Code::io_error, base::Blame::disk}
+                            : result.error(base::Blame::disk);
+    }
+    done += static_cast<size_t>(result.result);
+  }
+  const rt::IoResult synced =
+      co_await rt::FileOp(rt::OpKind::fsync, fd, {}, 0, false, scope, base::kNever);
+  if (!synced.ok()) {
+    co_return synced.error(base::Blame::disk);
+  }
+  co_return base::Unit{};
+}
+
+rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, rt::CancelScope& scope) {
+  JournalRead best;
+  bool found = false;
+  bool damaged = false;
+  for (uint32_t i = 0; i < fds_.size(); i++) {
+    base::Result<std::vector<std::byte>> bytes = co_await readFile(fds_[i], scope);
+    if (!bytes.ok()) {
+      co_return bytes.error();
+    }
+    if (bytes.value().empty()) {
+      continue;
+    }
+    base::Result<JournalRead> read = decodeJournal(bytes.value(), salt_);
+    if (!read.ok()) {
+      damaged = true;
+    } else if (!found || read.value().header.generation > best.header.generation) {
+      best = std::move(read.value());
+      current_ = i;
+      found = true;
+    }
+  }
+  if (found) {
+    purges.addAll(best.records);
+    if (best.damaged_slots > 0) {
+      purges.raiseFloor(best.lost_before);
+    }
+    records_ = std::move(best.records);
+    next_number_ = best.next_number;
+    generation_ = best.header.generation;
+  } else if (damaged) {
+    // Nothing is known of past purges: nothing stored may be served.
+    purges.raiseFloor(LogPosition{UINT64_MAX, 0});
+  }
+  co_return base::Unit{};
+}
+
+rt::Task<base::Status> JournalFile::begin(uint64_t generation, uint32_t now_s,
+                                          rt::CancelScope& scope) {
+  co_return co_await rewrite(generation, 0, now_s, scope);
+}
+
+rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest_live_sequence,
+                                            uint32_t now_s, rt::CancelScope& scope) {
+  std::vector<PurgeRecord> kept =
+      compactJournal(records_, oldest_live_sequence, next_number_);
+  JournalHeader header;
+  header.generation = generation;
+  header.first_number = next_number_;
+  header.created_s = now_s;
+  std::vector<std::byte> bytes(kJournalHeaderBytes + kept.size() * kJournalRecordBytes);
+  encodeJournalHeader(std::span(bytes).first(kJournalHeaderBytes), header, salt_);
+  for (size_t i = 0; i < kept.size(); i++) {
+    encodePurge(std::span(bytes).subspan(kJournalHeaderBytes + i * kJournalRecordBytes,
+                                         kJournalRecordBytes),
+                kept[i], salt_);
+  }
+  const uint64_t length = bytes.size();
+  const uint32_t other = 1 - current_;
+  // What an older, longer journal left behind the end has other numbers, and is no record of this file.
+  base::Status written = co_await writeAll(fds_[other], std::move(bytes), 0, scope);
+  if (!written.ok()) {
+    co_return written;
+  }
+  current_ = other;
+  generation_ = generation;
+  next_number_ += kept.size();
+  bytes_ = length;
+  records_ = std::move(kept);
+  co_return base::Unit{};
+}
+
+rt::Task<base::Status> JournalFile::append(PurgeRecord record, uint64_t oldest_live_sequence,
+                                           rt::CancelScope& scope) {
+  base::Status turn = co_await turn_.acquire(1, scope);
+  if (!turn.ok()) {
+    co_return turn;
+  }
+  base::Status status = base::Unit{};
+  if (bytes_ > kCompactBytes) {
+    status = co_await rewrite(generation_ + 1, oldest_live_sequence, record.time_s, scope);
+  }
+  if (status.ok()) {
+    record.number = next_number_;
+    std::vector<std::byte> slot(kJournalRecordBytes);
+    encodePurge(slot, record, salt_);
+    status = co_await writeAll(fds_[current_], std::move(slot), bytes_, scope);
+  }
+  if (status.ok()) {
+    next_number_++;
+    bytes_ += kJournalRecordBytes;
+    records_.push_back(record);
+  }
+  turn_.release(1);
+  co_return status;
+}
+
+}  // namespace store

@@ -1,0 +1,56 @@
+// The purge journal on the disk: two files, of which the one with the greater generation counts. An append
+// is synced before it returns, so a purge that was answered survives any crash.
+//
+// Limits: appends go one by one; beyond kCompactBytes the journal is written anew into the other file,
+// without the purges that no live segment needs any more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "source/base/result.h"
+#include "source/rt/credits.h"
+#include "source/rt/io.h"
+#include "source/store/core/journal.h"
+#include "source/store/core/purge_set.h"
+
+namespace store {
+
+class JournalFile {
+ public:
+  static constexpr uint64_t kCompactBytes = 4 << 20;
+
+  JournalFile(std::array<int, 2> fds, uint32_t salt) : fds_(fds), salt_(salt) {}
+
+  // Reads what is there. Purges are added to `purges`; if acknowledged ones were lost to damage, everything
+  // they may have concerned is dropped.
+  rt::Task<base::Status> recover(PurgeSet& purges, rt::CancelScope& scope);
+  // Starts a new, compacted file of this generation, greater than any before.
+  rt::Task<base::Status> begin(uint64_t generation, uint32_t now_s, rt::CancelScope& scope);
+  // Appends and syncs.
+  rt::Task<base::Status> append(PurgeRecord record, uint64_t oldest_live_sequence,
+                                rt::CancelScope& scope);
+
+  uint64_t generation() const { return generation_; }
+  uint64_t nextNumber() const { return next_number_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  rt::Task<base::Result<std::vector<std::byte>>> readFile(int fd, rt::CancelScope& scope);
+  rt::Task<base::Status> writeAll(int fd, std::vector<std::byte> bytes, uint64_t offset,
+                                  rt::CancelScope& scope);
+  rt::Task<base::Status> rewrite(uint64_t generation, uint64_t oldest_live_sequence,
+                                 uint32_t now_s, rt::CancelScope& scope);
+
+  std::array<int, 2> fds_;
+  uint32_t salt_;
+  rt::Credits turn_{1};
+  uint32_t current_ = 0;
+  uint64_t generation_ = 0;
+  uint64_t next_number_ = 0;
+  uint64_t bytes_ = 0;
+  std::vector<PurgeRecord> records_;  // what the current file holds
+};
+
+}  // namespace store

@@ -1,0 +1,309 @@
+#include "source/store/io/log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "source/store/core/record_writer.h"
+
+namespace store {
+
+StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index,
+                     SegmentTable& table, SegmentAllocator& allocator, const LogOptions& options)
+    : reactor_(reactor),
+      reader_(reader),
+      index_(index),
+      table_(table),
+      allocator_(allocator),
+      options_(options),
+      tasks_(reactor, 16) {}
+
+StripeLog::~StripeLog() { CHECK(open_ == nullptr); }
+
+void StripeLog::start() {
+  const bool flushing = tasks_.spawn(flushLoop());
+  CHECK(flushing);
+  const bool reclaiming = tasks_.spawn(reclaimLoop());
+  CHECK(reclaiming);
+}
+
+rt::Task<void> StripeLog::stop() {
+  background_.request();
+  closeSlab();
+  if (allocator_.hasOpen()) {
+    sealSegment();
+  }
+  co_await tasks_.join();
+}
+
+// Appending.
+
+rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, Publish publish,
+                                                   rt::CancelScope& scope) {
+  const base::MonoTime deadline = reactor_.now() + kSegmentWait_ns;
+  while (true) {
+    base::Status turn = co_await turn_.acquire(1, scope);
+    if (!turn.ok()) {
+      co_return turn.error();
+    }
+    base::Result<Appended> appended = co_await appendOnce(record, publish);
+    turn_.release(1);
+    if (appended.ok() || appended.error().code != base::Code::no_capacity ||
+        record.size() > allocator_.maxRecordBytes()) {
+      co_return appended;
+    }
+    // Nobody holds the turn while waiting for reclaim, which needs it to write records again.
+    const rt::WaitQueue::Woken how = co_await segment_free_.wait(scope, deadline);
+    if (how != rt::WaitQueue::Woken::by_wake) {
+      stats_.refused++;
+      co_return base::Error{how == rt::WaitQueue::Woken::cancelled ? base::Code::cancelled
+                                                                   : base::Code::no_capacity,
+                            base::Blame::disk};
+    }
+  }
+}
+
+rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> record,
+                                                       const Publish& publish) {
+  const RecordHeader header = loadStruct<RecordHeader>(record);
+  base::Result<RecordView> view = decodeHead(
+      record, RecordPlace{header.sequence, header.offset_units, options_.file.salt});
+  CHECK(view.ok());  // a record that we made or verified
+  const uint32_t bytes = view.value().totalBytes();
+  CHECK(bytes <= record.size());
+  base::Result<Location> at = co_await makeRoom(bytes);
+  if (!at.ok()) {
+    co_return at.error();
+  }
+  co_return place(record.first(bytes), view.value(), at.value(), publish);
+}
+
+// A place for `bytes` in the open slab: closes full slabs, seals full segments, opens new ones.
+rt::Task<base::Result<Location>> StripeLog::makeRoom(uint32_t bytes) {
+  const base::Error refused{base::Code::no_capacity, base::Blame::disk};
+  if (bytes > allocator_.maxRecordBytes() || bytes > kSlab_bytes - kSegmentHeaderBytes) {
+    co_return refused;
+  }
+  while (true) {
+    if (!allocator_.hasOpen() && !openSegment()) {
+      co_return refused;
+    }
+    if (open_ == nullptr) {
+      base::Status opened = co_await openSlab();
+      if (!opened.ok()) {
+        co_return opened.error();
+      }
+      continue;  // the flush loop or a stop may have run meanwhile
+    }
+    if (open_->used + bytes > kSlab_bytes) {
+      closeSlab();
+      continue;
+    }
+    const std::optional<Location> at = allocator_.reserve(bytes);
+    if (at.has_value()) {
+      co_return *at;
+    }
+    closeSlab();
+    sealSegment();
+  }
+}
+
+bool StripeLog::openSegment() {
+  const std::optional<OpenedSegment> opened = allocator_.open();
+  if (allocator_.needsReclaim()) {
+    reclaim_wanted_.wakeOne();
+  }
+  header_due_ = opened.has_value();
+  return opened.has_value();
+}
+
+rt::Task<base::Status> StripeLog::openSlab() {
+  base::Status slot = co_await slabs_.acquire(1, never_);
+  if (!slot.ok()) {
+    co_return slot;
+  }
+  base::Result<rt::Buffer> buffer = co_await reader_.pool().take(kSlab_bytes, never_);
+  if (!buffer.ok() || !allocator_.hasOpen()) {
+    slabs_.release(1);
+    co_return base::Error{base::Code::no_capacity};
+  }
+  auto slab = std::make_unique<Slab>();
+  slab->buffer = std::move(buffer.value());
+  const OpenedSegment segment = allocator_.opened();
+  slab->segment = segment.segment;
+  if (header_due_) {
+    header_due_ = false;
+    encodeSegmentHeader(slab->buffer.span().first(kSegmentHeaderBytes), identity(segment.segment),
+                        segment.sequence, static_cast<uint32_t>(reactor_.turn().wall.s));
+    slab->used = kSegmentHeaderBytes;
+  } else {
+    slab->begin_units = allocator_.usedUnits();
+  }
+  open_ = std::move(slab);
+  dirty_.wakeOne();
+  co_return base::Unit{};
+}
+
+Appended StripeLog::place(std::span<std::byte> record, const RecordView& view, Location at,
+                          const Publish& publish) {
+  std::span<std::byte> to = open_->buffer.span().subspan(open_->used, record.size());
+  std::memcpy(to.data(), record.data(), record.size());
+  relocateRecord(to, view, RecordPlace{at.sequence, at.offset_units, options_.file.salt});
+  open_->used += static_cast<uint32_t>(record.size());
+  toc_.push_back(tocEntryOf(loadStruct<RecordHeader>(to)));
+  stats_.appended_records++;
+  stats_.appended_bytes += record.size();
+
+  EntryFields fields;
+  fields.kind = publish.kind;
+  fields.segment = at.segment;
+  fields.offset_units = at.offset_units;
+  fields.length_units = at.length_units;
+  fields.expiry = index_.expiryFor(publish.expires_s);
+  fields.generation = generationOf(at.sequence);
+  fields.frequency = publish.frequency;
+  fields.in_buffer = true;
+  const Appended appended{at, Entry::make(view.hash(), fields)};
+  if (publish.kind == EntryKind::free) {
+    return appended;
+  }
+  bool published = true;
+  if (publish.replaces.has_value()) {
+    const std::optional<Entry> now = index_.find(view.hash());
+    published = now.has_value() && sameVersion(*now, *publish.replaces) &&
+                index_.replaceIf(view.hash(), *now, appended.entry);
+  } else {
+    index_.publish(view.hash(), appended.entry);
+  }
+  if (published) {
+    open_->pending.push_back(Pending{view.hash(), appended.entry});
+  }
+  return appended;
+}
+
+// Writing.
+
+void StripeLog::closeSlab() {
+  if (open_ == nullptr) {
+    return;
+  }
+  const uint32_t units = allocator_.padUnits();
+  if (units > 0) {
+    const std::optional<Location> at = allocator_.reserve(units * kUnitBytes, false);
+    CHECK(at.has_value());  // the footer begins on a page, so the rest of this page is free
+    const base::Result<uint32_t> padded = encodePad(
+        open_->buffer.span().subspan(open_->used),
+        RecordPlace{at->sequence, at->offset_units, options_.file.salt}, units);
+    CHECK(padded.ok());
+    open_->used += units * kUnitBytes;
+  }
+  writes_begun_++;
+  const bool spawned = tasks_.spawn(writeSlab(std::move(open_)));
+  CHECK(spawned);  // slabs, footers and loops together stay below the group's limit
+}
+
+rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab) {
+  const uint64_t offset = segmentOffset(slab->segment, options_.file.segment_bytes) +
+                          uint64_t{slab->begin_units} * kUnitBytes;
+  base::Status status = co_await writeBytes(slab->buffer.span().first(slab->used), offset);
+  settle(*slab, status.ok());
+  slab.reset();
+  slabs_.release(1);
+  writes_ended_++;
+  written_.wakeAll();
+}
+
+void StripeLog::settle(const Slab& slab, bool ok) {
+  for (const Pending& pending : slab.pending) {
+    const std::optional<Entry> now = index_.find(pending.hash);
+    if (!now.has_value() || !sameVersion(*now, pending.entry)) {
+      continue;
+    }
+    if (ok) {
+      index_.replaceIf(pending.hash, *now, now->withInBuffer(false));
+    } else {
+      index_.eraseIf(pending.hash, *now);
+    }
+  }
+}
+
+rt::Task<base::Status> StripeLog::writeBytes(std::span<std::byte> bytes, uint64_t offset) {
+  const uint64_t begun_ns = reactor_.engine().monotonic().ns;
+  size_t done = 0;
+  base::Status status = base::Unit{};
+  while (done < bytes.size()) {
+    const rt::IoResult result =
+        co_await rt::FileOp(rt::OpKind::write, options_.file.fd, bytes.subspan(done), offset + done,
+                            reader_.pool().registered(), never_, base::kNever);
+    if (result.result <= 0) {
+      stats_.errors++;
+      status = result.ok() ? base::Error{base::Code::io_error, base::Blame::disk}
+                           : result.error(base::Blame::disk);
+      break;
+    }
+    done += static_cast<size_t>(result.result);
+  }
+  stats_.writes++;
+  stats_.written_bytes += done;
+  stats_.latency_ns.record(reactor_.engine().monotonic().ns - begun_ns);
+  co_return status;
+}
+
+void StripeLog::sealSegment() {
+  const uint32_t used_units = allocator_.usedUnits();
+  const OpenedSegment sealing = allocator_.seal();
+  std::vector<std::byte> footer =
+      encodeFooter(toc_, identity(sealing.segment), sealing.sequence, used_units);
+  toc_.clear();
+  header_due_ = false;
+  writes_begun_++;
+  const bool spawned = tasks_.spawn(writeFooter(std::move(footer), sealing.segment));
+  CHECK(spawned);
+}
+
+rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t segment) {
+  uint64_t offset = segmentOffset(segment, options_.file.segment_bytes) +
+                    options_.file.segment_bytes - footer.size();
+  size_t done = 0;
+  bool ok = true;
+  while (ok && done < footer.size()) {
+    const auto piece = static_cast<uint32_t>(
+        std::min<size_t>(footer.size() - done, rt::BufferPool::kMax_bytes));
+    base::Result<rt::Buffer> buffer = co_await reader_.pool().take(piece, never_);
+    CHECK(buffer.ok());  // waits for ever
+    std::memcpy(buffer.value().data(), footer.data() + done, piece);
+    base::Status status = co_await writeBytes(buffer.value().span().first(piece), offset + done);
+    ok = status.ok();
+    done += piece;
+  }
+  // Without its footer a segment still serves; only reclaim and recovery then know less of it.
+  allocator_.sealed(segment);
+  if (allocator_.needsReclaim()) {
+    reclaim_wanted_.wakeOne();
+  }
+  writes_ended_++;
+  written_.wakeAll();
+}
+
+rt::Task<void> StripeLog::flush() {
+  closeSlab();
+  const uint64_t target = writes_begun_;
+  while (writes_ended_ < target) {
+    co_await written_.wait(never_);
+  }
+}
+
+rt::Task<void> StripeLog::flushLoop() {
+  while (!background_.requested()) {
+    if (open_ == nullptr) {
+      co_await dirty_.wait(background_);
+      continue;
+    }
+    const bool slept = co_await rt::Sleep(reactor_.now() + options_.flush_after_ns, background_);
+    if (slept) {
+      closeSlab();
+    }
+  }
+}
+
+}  // namespace store

@@ -1,0 +1,158 @@
+// StripeLog: the writing end of one stripe, used by its owner only. Records are copied into a write buffer
+// (a slab), indexed at once as `in buffer`, written in large pieces, and then indexed as on the disk.
+//
+//   append -> slab -> write (full, or flush_after) -> index entry without `in buffer`
+//   segment full -> footer -> sealed;  too few free segments -> reclaim the oldest (reclaim_loop.cc)
+//
+// Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. With no free segment for
+// kSegmentWait_ns an append is refused (no_capacity): the response reaches its client, it is only not kept.
+// No fsync: what a crash loses is a miss. A write error drops what it concerned and marks the segment bad.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "source/base/result.h"
+#include "source/rt/buffer_pool.h"
+#include "source/rt/credits.h"
+#include "source/rt/io.h"
+#include "source/rt/task_group.h"
+#include "source/store/core/allocator.h"
+#include "source/store/core/index.h"
+#include "source/store/core/reclaim.h"
+#include "source/store/core/record.h"
+#include "source/store/core/segment.h"
+#include "source/store/io/record_reader.h"
+#include "source/telemetry/histogram.h"
+
+namespace store {
+
+struct WriteStats {
+  uint64_t appended_records = 0;
+  uint64_t appended_bytes = 0;     // of records, as given
+  uint64_t writes = 0;
+  uint64_t written_bytes = 0;      // to the disk, with padding, headers and footers
+  uint64_t errors = 0;
+  uint64_t refused = 0;            // no free segment
+  uint64_t reclaimed_segments = 0;
+  uint64_t reinserted_records = 0;
+  uint64_t reinserted_bytes = 0;
+  uint64_t dropped_records = 0;    // evicted by reclaim
+  telemetry::Histogram latency_ns;
+};
+
+struct LogOptions {
+  RecordFile file;
+  uint16_t stripe = 0;
+  uint64_t flush_after_ns = 50 * base::kMillisecond_ns;
+};
+
+// How a record is made known. kind free: not at all (chunks are found through their head).
+struct Publish {
+  EntryKind kind = EntryKind::free;
+  uint32_t expires_s = 0;
+  uint8_t frequency = 0;
+  std::optional<Entry> replaces;  // only if this is still the key's version, else the record is not kept
+};
+
+struct Appended {
+  Location at;
+  Entry entry;  // as published, while nothing newer has been
+};
+
+class StripeLog {
+ public:
+  static constexpr uint32_t kSlab_bytes = 1 << 20;
+  static constexpr uint32_t kSlabs = 3;  // one that fills, two that are written
+  static constexpr uint64_t kSegmentWait_ns = base::kSecond_ns;  // for reclaim, before an append is refused
+
+  StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index, SegmentTable& table,
+            SegmentAllocator& allocator, const LogOptions& options);
+  ~StripeLog();
+
+  // Starts the background work (flush timer, reclaim); stop() ends it.
+  void start();
+  // Writes everything out, seals the open segment, and ends the background work. No append is running.
+  rt::Task<void> stop();
+
+  // Appends a finished record (record_writer.h; at any place) and publishes it. `record` stays as it is
+  // until the end. Errors: no_capacity, cancelled.
+  rt::Task<base::Result<Appended>> append(std::span<std::byte> record, Publish publish,
+                                          rt::CancelScope& scope);
+  // Returns when everything that was appended before has been written, or has failed.
+  rt::Task<void> flush();
+
+  // Where the next record will lie: purges concern what is before it.
+  LogPosition position() const { return allocator_.position(); }
+  const WriteStats& stats() const { return stats_; }
+  IndexShard& index() { return index_; }
+  const SegmentAllocator& allocator() const { return allocator_; }
+
+ private:
+  struct Pending {
+    base::Hash128 hash;
+    Entry entry;
+  };
+  // One write buffer: a run of whole pages of one segment, written once.
+  struct Slab {
+    rt::Buffer buffer;
+    uint32_t segment = 0;
+    uint32_t begin_units = 0;
+    uint32_t used = 0;
+    std::vector<Pending> pending;
+  };
+
+  rt::Task<base::Result<Location>> makeRoom(uint32_t bytes);
+  rt::Task<base::Status> openSlab();
+  bool openSegment();
+  void sealSegment();
+  rt::Task<base::Result<Appended>> appendOnce(std::span<std::byte> record, const Publish& publish);
+  Appended place(std::span<std::byte> record, const RecordView& view, Location at,
+                 const Publish& publish);
+  void closeSlab();
+  rt::Task<void> writeSlab(std::unique_ptr<Slab> slab);
+  rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment);
+  rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset);
+  void settle(const Slab& slab, bool ok);
+  rt::Task<void> flushLoop();
+
+  rt::Task<void> reclaimLoop();
+  rt::Task<void> reclaim(OpenedSegment victim);
+  rt::Task<base::Result<Footer>> readFooter(OpenedSegment victim);
+  rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
+  rt::Task<void> reclaimLarge(OpenedSegment victim, const LargeObject& object, uint64_t& budget);
+  rt::Task<bool> moveLarge(OpenedSegment victim, const LargeObject& object,
+                           const RecordReader::Read& head, uint8_t frequency);
+  SegmentIdentity identity(uint32_t segment) const {
+    return SegmentIdentity{segment, options_.stripe, options_.file.segment_bytes,
+                           options_.file.salt};
+  }
+
+  rt::Reactor& reactor_;
+  RecordReader& reader_;
+  IndexShard& index_;
+  SegmentTable& table_;
+  SegmentAllocator& allocator_;
+  LogOptions options_;
+  WriteStats stats_;
+
+  rt::TaskGroup tasks_;             // the loops and the writes
+  rt::CancelScope background_;      // ends the loops
+  rt::CancelScope never_;           // a write is not cancelled: it ends, or its deadline does
+  rt::Credits turn_{1};             // appends go one by one, in order
+  rt::Credits slabs_{kSlabs};
+  std::unique_ptr<Slab> open_;      // the slab that takes records
+  std::vector<TocEntry> toc_;       // of the open segment
+  bool header_due_ = false;         // the open segment's header is not in a slab yet
+  rt::WaitQueue dirty_;             // wakes the flush loop
+  rt::WaitQueue written_;           // woken after every write
+  rt::WaitQueue reclaim_wanted_;
+  rt::WaitQueue segment_free_;
+  uint64_t writes_begun_ = 0;
+  uint64_t writes_ended_ = 0;
+};
+
+}  // namespace store

@@ -1,0 +1,205 @@
+// The reclaiming half of StripeLog: makes the oldest segment free before the log runs out of segments.
+// What was hit since it was written is written again; what is to be done with each record is decided by
+// store/core/reclaim.h, and this file only reads, appends and erases.
+#include <algorithm>
+#include <utility>
+
+#include "source/store/core/extents.h"
+#include "source/store/core/record_writer.h"
+#include "source/store/io/log.h"
+
+namespace store {
+
+rt::Task<void> StripeLog::reclaimLoop() {
+  while (!background_.requested()) {
+    const std::optional<OpenedSegment> victim =
+        allocator_.needsReclaim() ? allocator_.nextVictim() : std::nullopt;
+    if (!victim.has_value()) {
+      co_await reclaim_wanted_.wait(background_);
+      continue;
+    }
+    co_await reclaim(*victim);
+    segment_free_.wakeAll();
+  }
+  segment_free_.wakeAll();
+}
+
+rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
+  base::Result<Footer> footer = co_await readFooter(victim);
+  if (footer.ok()) {
+    ReclaimInput input;
+    input.segment = victim.segment;
+    input.sequence = victim.sequence;
+    // With no free segment left, the log comes first and nothing is written again.
+    input.budget_bytes = allocator_.freeCount() == 0
+                             ? 0
+                             : uint64_t{options_.file.segment_bytes} * kReinsertPercent / 100;
+    input.now_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+    ReclaimPlan plan = planReclaim(input, footer.value().entries, index_);
+    for (const ReclaimPlan::Drop& drop : plan.drop) {
+      stats_.dropped_records += index_.eraseIf(drop.hash, drop.entry) ? 1 : 0;
+    }
+    for (const Reinsertion& what : plan.reinsert) {
+      co_await reinsert(victim, what);
+    }
+    uint64_t budget_bytes = plan.budget_bytes;
+    for (const LargeObject& object : plan.large) {
+      co_await reclaimLarge(victim, object, budget_bytes);
+    }
+  }
+  // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
+  allocator_.beginReclaim(victim.segment);
+  allocator_.finishReclaim(victim.segment);
+  stats_.reclaimed_segments++;
+}
+
+rt::Task<base::Result<Footer>> StripeLog::readFooter(OpenedSegment victim) {
+  const uint64_t end = segmentOffset(victim.segment, options_.file.segment_bytes) +
+                       options_.file.segment_bytes;
+  uint32_t bytes = kPageBytes;
+  while (true) {
+    base::Result<rt::Buffer> buffer =
+        co_await reader_.pool().take(std::min(bytes, rt::BufferPool::kMax_bytes), never_);
+    CHECK(buffer.ok());
+    std::vector<std::byte> whole(bytes);
+    for (uint32_t done = 0; done < bytes;) {
+      const uint32_t piece = std::min(bytes - done, rt::BufferPool::kMax_bytes);
+      base::Status read =
+          co_await reader_.readBytes(options_.file.fd, buffer.value().span().first(piece),
+                                     end - bytes + done, never_, base::kNever);
+      if (!read.ok()) {
+        co_return read.error();
+      }
+      std::copy_n(buffer.value().data(), piece, whole.data() + done);
+      done += piece;
+    }
+    base::Result<SegmentTrailer> trailer =
+        decodeTrailer(std::span(whole).last(kUnitBytes), identity(victim.segment));
+    if (!trailer.ok()) {
+      co_return trailer.error();
+    }
+    if (trailer.value().footer_bytes <= bytes) {
+      base::Result<Footer> footer = decodeFooter(whole, identity(victim.segment));
+      if (footer.ok() && footer.value().sequence != victim.sequence) {
+        co_return base::Error{base::Code::stale_location, base::Blame::disk};
+      }
+      co_return footer;
+    }
+    bytes = trailer.value().footer_bytes;
+  }
+}
+
+rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
+  const Location at{victim.sequence, victim.segment, what.line.offset_units,
+                    what.line.length_units};
+  base::Result<RecordReader::Read> read =
+      co_await reader_.read(options_.file, at, never_, base::kNever);
+  if (read.ok()) {
+    Publish publish;
+    publish.kind = what.entry.kind();
+    publish.expires_s = what.line.expires_s;
+    publish.frequency = what.frequency;
+    publish.replaces = what.entry;
+    base::Status turn = co_await turn_.acquire(1, never_);
+    CHECK(turn.ok());
+    base::Result<Appended> appended =
+        co_await appendOnce(read.value().buffer.span(), publish);
+    turn_.release(1);
+    if (appended.ok()) {
+      stats_.reinserted_records++;
+      stats_.reinserted_bytes += uint64_t{what.line.length_units} * kUnitBytes;
+    }
+  }
+  // Gone unless it was replaced: by the copy, or by something newer.
+  stats_.dropped_records += index_.eraseIf(what.line.hash(), what.entry) ? 1 : 0;
+}
+
+rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& object,
+                                       uint64_t& budget_bytes) {
+  const Location head_at = table_.locate(object.head);
+  base::Result<RecordReader::Read> head =
+      co_await reader_.read(options_.file, head_at, never_, base::kNever);
+  LargeOutcome outcome{LargeDecision::drop, 0};
+  if (head.ok()) {
+    const RecordView& record = head.value().record;
+    base::Result<ExtentTable> extents =
+        ExtentTable::parse(record.body, record.header.object_length);
+    if (extents.ok()) {
+      outcome = decideLarge(object, record.header.object_id, extents.value(), victim.sequence,
+                            budget_bytes);
+    }
+  }
+  bool kept = outcome.decision == LargeDecision::ignore;
+  if (outcome.decision == LargeDecision::keep) {
+    kept = co_await moveLarge(victim, object, head.value(), outcome.frequency);
+    budget_bytes -= std::min(budget_bytes, object.bytes);
+  }
+  if (!kept) {
+    stats_.dropped_records += index_.eraseIf(object.hash, object.head) ? 1 : 0;
+  }
+}
+
+// Writes the object's chunks of this segment again, then its head with their new places.
+rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& object,
+                                    const RecordReader::Read& head, uint8_t frequency) {
+  const RecordView& old = head.record;
+  base::Result<ExtentTable> table = ExtentTable::parse(old.body, old.header.object_length);
+  CHECK(table.ok());
+  std::vector<Extent> extents;
+  for (uint32_t i = 0; i < table.value().count(); i++) {
+    extents.push_back(table.value().at(i));
+  }
+  for (const TocEntry& line : object.chunks) {
+    base::Result<RecordReader::Read> chunk = co_await reader_.read(
+        options_.file,
+        Location{victim.sequence, victim.segment, line.offset_units, line.length_units}, never_,
+        base::kNever);
+    if (!chunk.ok() || line.chunk_number >= extents.size()) {
+      co_return false;
+    }
+    base::Status turn = co_await turn_.acquire(1, never_);
+    CHECK(turn.ok());
+    base::Result<Appended> moved = co_await appendOnce(chunk.value().buffer.span(), Publish{});
+    turn_.release(1);
+    if (!moved.ok()) {
+      co_return false;
+    }
+    const Location at = moved.value().at;
+    Extent& extent = extents[line.chunk_number];
+    extent.sequence = at.sequence;
+    extent.segment = at.segment;
+    extent.offset_units = static_cast<uint16_t>(at.offset_units);
+    extent.length_units = static_cast<uint16_t>(at.length_units);
+    stats_.reinserted_bytes += uint64_t{line.length_units} * kUnitBytes;
+  }
+  std::vector<std::byte> body;
+  base::Status encoded = encodeExtents(extents, old.header.object_length, body);
+  if (!encoded.ok()) {
+    co_return false;
+  }
+  RecordFields fields;
+  fields.kind = RecordKind::head;
+  fields.place.salt = options_.file.salt;
+  fields.hash = old.hash();
+  fields.object_id = old.header.object_id;
+  fields.object_length = old.header.object_length;
+  fields.written_s = old.header.written_s;
+  fields.expires_s = old.header.expires_s;
+  std::vector<std::byte> record(recordBytes(static_cast<uint32_t>(old.key.size()),
+                                            static_cast<uint32_t>(old.meta.size()),
+                                            static_cast<uint32_t>(body.size())));
+  const base::Result<uint32_t> length = encodeRecord(record, fields, old.key, old.meta, body);
+  CHECK(length.ok());
+  Publish publish;
+  publish.kind = EntryKind::extents;
+  publish.expires_s = old.header.expires_s;
+  publish.frequency = frequency;
+  publish.replaces = object.head;
+  base::Status turn = co_await turn_.acquire(1, never_);
+  CHECK(turn.ok());
+  base::Result<Appended> moved = co_await appendOnce(record, publish);
+  turn_.release(1);
+  co_return moved.ok();
+}
+
+}  // namespace store

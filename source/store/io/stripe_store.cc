@@ -1,0 +1,161 @@
+#include "source/store/io/stripe_store.h"
+
+#include <utility>
+#include <vector>
+
+namespace store {
+namespace {
+
+// The index's times begin a day before the start, so that clocks that disagree do no harm.
+constexpr uint32_t kEpochSlack_s = 86400;
+
+}  // namespace
+
+base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& files,
+                                                             uint64_t capacity_objects,
+                                                             uint32_t now_s) {
+  auto table = std::make_unique<SegmentTable>(files.superblock.segment_count);
+  IndexOptions options;
+  options.capacity_objects = capacity_objects;
+  options.epoch_s = now_s > kEpochSlack_s ? now_s - kEpochSlack_s : 0;
+  base::Result<std::unique_ptr<IndexShard>> index = IndexShard::create(options, *table);
+  if (!index.ok()) {
+    return index.error();
+  }
+  return std::make_unique<StripeShared>(files, std::move(table), std::move(index.value()));
+}
+
+StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared)
+    : reactor_(reactor),
+      reader_(reader),
+      shared_(shared),
+      journal_(shared.files.journal_fds, shared.files.superblock.salt()),
+      snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
+      background_(reactor, 1) {}
+
+StripeStore::~StripeStore() = default;
+
+SegmentIdentity StripeStore::identity(uint32_t segment) const {
+  const Superblock& s = shared_.files.superblock;
+  return SegmentIdentity{segment, static_cast<uint16_t>(s.stripe), s.segment_bytes, s.salt()};
+}
+
+rt::Task<void> StripeStore::stop() {
+  background_.cancelAll();
+  co_await background_.join();
+  if (!ready()) {
+    co_return;
+  }
+  co_await log_->stop();
+  rt::CancelScope never;
+  base::Status saved = co_await save(never);
+  if (!saved.ok()) {
+    co_return;  // the next start reads the footers instead
+  }
+}
+
+rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
+  const uint64_t records = log_->stats().appended_records;
+  SnapshotHeader header;
+  header.bucket_count = shared_.index->bucketCount();
+  const bool open = allocator_->hasOpen();
+  header.sealed_sequence =
+      (open ? allocator_->opened().sequence : allocator_->nextSequence()) - 1;
+  header.journal_number = journal_.nextNumber();
+  header.segment_count = shared_.table->count();
+  header.epoch_s = shared_.index->epoch();
+  header.written_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  std::vector<uint64_t> sequences;
+  for (uint32_t i = 0; i < shared_.table->count(); i++) {
+    sequences.push_back(shared_.table->sequence(i));
+  }
+  base::Status saved =
+      co_await snapshots_.save(header, std::move(sequences), *shared_.index, scope);
+  if (saved.ok()) {
+    saved_records_ = records;
+  }
+  co_return saved;
+}
+
+rt::Task<void> StripeStore::snapshotLoop() {
+  rt::CancelScope& scope = background_.scope();
+  while (co_await rt::Sleep(reactor_.now() + kSnapshotEvery_ns, scope)) {
+    shared_.index->advanceEpoch(static_cast<uint32_t>(reactor_.turn().wall.s),
+                                shared_.index->bucketCount());
+    if (log_->stats().appended_records != saved_records_) {
+      base::Status saved = co_await save(scope);
+      if (!saved.ok() && scope.requested()) {
+        co_return;
+      }
+    }
+  }
+}
+
+rt::Task<base::Result<uint64_t>> StripeStore::purge(base::Hash128 hash, bool soft,
+                                                    rt::CancelScope& scope) {
+  if (!ready()) {
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  }
+  PurgeRecord record;
+  record.kind = PurgeKind::key;
+  record.soft = soft;
+  record.hash = hash;
+  record.before = log_->position();
+  record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  // In force first, then durable: nobody is served the old object while the disk syncs.
+  uint64_t concerned = 0;
+  const std::optional<Entry> entry = shared_.index->find(hash);
+  if (entry.has_value() && entry->kind() != EntryKind::hit_for_miss) {
+    concerned = 1;
+  }
+  if (soft && entry.has_value()) {
+    shared_.index->replaceIf(hash, *entry, entry->withStaleNow());
+  } else {
+    shared_.index->erase(hash);
+  }
+  base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
+  if (!durable.ok()) {
+    co_return durable.error();
+  }
+  co_return concerned;
+}
+
+rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
+  if (!ready()) {
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  }
+  PurgeRecord record;
+  record.kind = PurgeKind::everything;
+  record.before = log_->position();
+  record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  uint64_t concerned = 0;
+  // Erased in steps, with other work in between; records appended meanwhile are later in the log and stay.
+  std::vector<PlacedEntry> step;
+  IndexShard& index = *shared_.index;
+  while (index.scanning()) {
+    if (!co_await rt::Sleep(reactor_.now() + base::kMillisecond_ns, scope)) {
+      co_return base::Error{base::Code::cancelled};
+    }
+  }
+  index.beginScan();
+  bool more = true;
+  while (more) {
+    step.clear();
+    more = index.scanStep(1024, step);
+    for (const PlacedEntry& placed : step) {
+      const Location at = shared_.table->locate(placed.entry);
+      const bool later = placed.entry.placed() && at.sequence != 0 && at.position() >= record.before;
+      if (!later && index.eraseAt(placed.bucket, placed.entry)) {
+        concerned += placed.entry.placed() ? 1 : 0;
+      }
+    }
+    co_await rt::Yield();
+  }
+  base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
+  if (!durable.ok()) {
+    co_return durable.error();
+  }
+  co_return concerned;
+}
+
+}  // namespace store

@@ -1,0 +1,97 @@
+// One stripe as its owner has it: files, log, purge journal and snapshots, behind the index that every
+// shard reads. recover() makes the index from the disk; stop() leaves the disk so that the next start is
+// quick.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "source/base/result.h"
+#include "source/rt/task_group.h"
+#include "source/store/core/allocator.h"
+#include "source/store/core/index.h"
+#include "source/store/core/recovery.h"
+#include "source/store/core/superblock.h"
+#include "source/store/io/journal_file.h"
+#include "source/store/io/log.h"
+#include "source/store/io/record_reader.h"
+#include "source/store/io/snapshot_file.h"
+
+namespace store {
+
+// A stripe's open files (cache_files.h makes them; the simulator has its own).
+struct StripeFiles {
+  int data_fd = -1;
+  std::array<int, 2> snapshot_fds{-1, -1};
+  std::array<int, 2> journal_fds{-1, -1};
+  Superblock superblock;
+};
+
+// What every shard may use: made before the shards start, outlives them.
+struct StripeShared {
+  StripeShared(const StripeFiles& f, std::unique_ptr<SegmentTable> t, std::unique_ptr<IndexShard> i)
+      : files(f), table(std::move(t)), index(std::move(i)) {}
+  RecordFile recordFile() const {
+    return RecordFile{files.data_fd, files.superblock.segment_bytes, files.superblock.salt()};
+  }
+  StripeFiles files;
+  std::unique_ptr<SegmentTable> table;
+  std::unique_ptr<IndexShard> index;
+};
+// no_capacity when the memory for the index cannot be had. now_s: Unix seconds.
+base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& files,
+                                                             uint64_t capacity_objects,
+                                                             uint32_t now_s);
+
+struct RecoveryReport {
+  bool from_snapshot = false;
+  uint64_t entries = 0;
+  uint32_t segments_read = 0;   // by footer or walk
+  uint32_t segments_walked = 0; // no footer
+  uint64_t purged = 0;
+};
+
+class StripeStore {
+ public:
+  static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
+
+  StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared);
+  ~StripeStore();
+
+  // Before anything else. An error means the disk cannot be read: the stripe then stores nothing.
+  rt::Task<base::Result<RecoveryReport>> recover(rt::CancelScope& scope);
+  bool ready() const { return log_ != nullptr; }
+  // Nobody appends any more: writes everything out and saves a snapshot.
+  rt::Task<void> stop();
+
+  StripeLog& log() { return *log_; }
+  IndexShard& index() { return *shared_.index; }
+  StripeShared& shared() { return shared_; }
+
+  // Durable and in force on every shard when it returns. The number of objects it concerned.
+  rt::Task<base::Result<uint64_t>> purge(base::Hash128 hash, bool soft, rt::CancelScope& scope);
+  rt::Task<base::Result<uint64_t>> purgeAll(rt::CancelScope& scope);
+
+ private:
+  rt::Task<base::Status> readSequences(rt::CancelScope& scope);
+  rt::Task<base::Status> readSegment(uint32_t segment, RecoveryMerge& merge, RecoveryReport& report,
+                                     rt::CancelScope& scope);
+  rt::Task<base::Status> save(rt::CancelScope& scope);
+  rt::Task<void> snapshotLoop();
+  SegmentIdentity identity(uint32_t segment) const;
+
+  rt::Reactor& reactor_;
+  RecordReader& reader_;
+  StripeShared& shared_;
+  JournalFile journal_;
+  SnapshotFiles snapshots_;
+  PurgeSet purges_;
+  std::unique_ptr<SegmentAllocator> allocator_;
+  std::unique_ptr<StripeLog> log_;
+  rt::TaskGroup background_;
+  uint64_t saved_records_ = UINT64_MAX;  // appended when the last snapshot was saved
+};
+
+}  // namespace store
