@@ -1,0 +1,155 @@
+// The calls that cross shards on behalf of the cache. Each lives in its caller's frame; the callee copies what
+// it needs beyond the reply. Callers are sessions and the control thread, callees are owners of stripes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "source/cache/object.h"
+#include "source/cache/origin.h"
+#include "source/rt/peers.h"
+#include "source/store/core/entry.h"
+#include "source/store/core/extents.h"
+
+namespace cache {
+
+class Fill;
+
+enum class Verb : rt::Verb { acquire, await_head, pull, leave, await_flush, purge, invalidate };
+inline constexpr rt::Verb kVerbCount = 7;
+constexpr rt::Verb verb(Verb v) { return static_cast<rt::Verb>(v); }
+
+// One client's place in a fill. It lives in the client's frame; the owner's shard alone touches it between a
+// call and its reply.
+struct Subscription {
+  Fill* fill = nullptr;     // nullptr: left
+  uint64_t position = 0;    // bytes of the body that were handed out
+  struct FillPart* held = nullptr;  // memory lent with the last pull
+  bool leader = false;      // an answer that is not stored is for this one
+  bool released = false;    // look for an answer elsewhere
+};
+
+// What a request asks of the owner of its stripe, when the index had no fresh answer.
+struct FillRequest {
+  const http::RequestHead* head = nullptr;
+  std::string_view raw_head;          // the bytes that head's views point into
+  const http::Effective* uri = nullptr;
+  std::string_view client_address;
+  std::string_view via;               // of the snapshot, which the fill keeps
+  const std::shared_ptr<const config::Snapshot>* snapshot = nullptr;
+  const config::Route* route = nullptr;
+  policy::RequestDirectives directives;
+  std::string_view primary_key;
+  std::string_view key;               // of the variant, or the primary key
+  std::optional<VaryRule> rule;       // under which `key` was made
+  // For a revalidation: what is stored.
+  std::optional<store::Entry> stored_entry;
+  std::string_view stored_head;       // StoredHead::text
+};
+
+enum class AcquireHow : uint8_t {
+  joined,        // subscribed to a fill (new or running)
+  look_again,    // something newer than what the caller saw is in the index
+  hit_for_miss,  // fetch alone
+  busy,          // the limit of fills or waiters is reached: fetch alone
+  started,       // background only: a fill runs
+};
+
+struct AcquireCall : rt::CallHeader {
+  AcquireCall() { rt::CallHeader::verb = cache::verb(Verb::acquire); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  const FillRequest* request = nullptr;
+  std::optional<store::Entry> seen;   // what the caller found in the index and could not use
+  bool broken = false;                // its record could not be read: it is to be dropped
+  bool background = false;            // refresh; do not subscribe
+  Subscription* subscription = nullptr;
+  // Reply.
+  AcquireHow how = AcquireHow::busy;
+  bool collapsed = false;             // joined somebody else's fill
+};
+
+enum class FillHead : uint8_t {
+  response,   // a response streams: info is set
+  validated,  // the stored object was found current: look again and serve it
+  released,   // fetch alone: the response is for others (not stored, another variant)
+  failed,     // no response: failure is set
+  timed_out,  // waited too long: fetch alone
+};
+
+// A fill's response as a subscriber sees it; head.text stays valid while it is subscribed.
+struct FillInfo {
+  StoredHead head;                    // text has no Age
+  std::optional<uint64_t> length;
+  uint16_t fwd_status = 0;
+  bool stored = false;                // it is being stored
+  policy::NoStoreReason why_not = policy::NoStoreReason::disabled;
+};
+
+struct AwaitHeadCall : rt::CallHeader {
+  AwaitHeadCall() { rt::CallHeader::verb = cache::verb(Verb::await_head); }
+  Subscription* subscription = nullptr;
+  const http::Fields* request_fields = nullptr;  // to see whether a response of several variants fits
+  uint64_t deadline_ns = UINT64_MAX;
+  // Reply.
+  FillHead how = FillHead::failed;
+  FillInfo info;
+  policy::UpstreamFailure failure = policy::UpstreamFailure::connect;
+};
+
+enum class PullHow : uint8_t { bytes, extent, end, failed };
+
+// The next bytes from the subscription's position. Bytes are lent until the next pull or leave.
+struct PullCall : rt::CallHeader {
+  PullCall() { rt::CallHeader::verb = cache::verb(Verb::pull); }
+  Subscription* subscription = nullptr;
+  // Reply.
+  PullHow how = PullHow::failed;
+  std::span<const std::byte> bytes;
+  store::Extent extent;               // the caller reads it from the disk itself
+  uint64_t object_id = 0;
+  uint32_t chunk_number = 0;
+  base::Hash128 hash;
+};
+
+struct LeaveCall : rt::CallHeader {
+  LeaveCall() { rt::CallHeader::verb = cache::verb(Verb::leave); }
+  Subscription* subscription = nullptr;
+};
+
+// Replies once what the owner's write buffers held has been written.
+struct AwaitFlushCall : rt::CallHeader {
+  AwaitFlushCall() { rt::CallHeader::verb = cache::verb(Verb::await_flush); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+};
+
+// Durable and in force everywhere when the reply comes.
+struct PurgeCall : rt::CallHeader {
+  PurgeCall() { rt::CallHeader::verb = cache::verb(Verb::purge); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  bool everything = false;
+  bool soft = false;
+  base::Hash128 hash;
+  std::string_view key;
+  // Reply.
+  uint64_t purged = 0;
+  base::Error error;                  // code ok: done
+};
+
+// After an unsafe request: in force everywhere when the reply comes, durable soon after.
+struct InvalidateCall : rt::CallHeader {
+  InvalidateCall() { rt::CallHeader::verb = cache::verb(Verb::invalidate); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  base::Hash128 hash;
+  std::string_view key;
+  // Reply.
+  bool found = false;
+};
+
+}  // namespace cache

@@ -1,0 +1,273 @@
+#include "source/cache/fill.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "source/cache/stripe.h"
+#include "source/http/codec.h"
+#include "source/policy/vary.h"
+
+namespace cache {
+namespace {
+
+constexpr uint32_t kMaxStoredHead = store::kMaxMetaBytes - 1024;
+
+// A response of this kind is not the key's nature: the next one may well be stored.
+bool passesSoon(policy::NoStoreReason why, uint16_t status) {
+  return why == policy::NoStoreReason::request_no_store || status >= 500 ||
+         why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled;
+}
+
+}  // namespace
+
+Fill::Fill(Stripe& stripe, const FillRequest& request, rt::CancelScope& parent)
+    : stripe_(stripe),
+      scope_(parent),
+      primary_key_(request.primary_key),
+      key_(request.key),
+      hash_(stripe.shared().hash(request.key)),
+      raw_head_(request.raw_head),
+      client_address_(request.client_address),
+      via_(request.via),
+      snapshot_(*request.snapshot),
+      route_(request.route),
+      directives_(request.directives),
+      rule_(request.rule),
+      stored_entry_(request.stored_entry),
+      stored_text_(request.stored_head),
+      record_key_(request.key),
+      record_hash_(hash_) {
+  // The same bytes were parsed by the caller with its listener's limits.
+  http::Limits limits;
+  limits.head_bytes = UINT32_MAX;
+  limits.line_bytes = UINT32_MAX;
+  limits.fields = UINT16_MAX;
+  const http::ParseOutcome parsed = http::parseRequestHead(raw_head_, limits, request_);
+  CHECK(std::holds_alternative<http::Parsed>(parsed));
+  const base::Result<http::Effective> uri =
+      http::effectiveUri(request_, request.uri->scheme, authority_);
+  CHECK(uri.ok());
+  uri_ = uri.value();
+  if (!stored_text_.empty()) {
+    const http::ParseOutcome stored = http::parseResponseHead(stored_text_, limits, stored_);
+    CHECK(std::holds_alternative<http::Parsed>(stored));
+  }
+}
+
+Fill::~Fill() {
+  CHECK(subscribers_ == 0);
+  retireParts(0);
+}
+
+// Subscribing.
+
+void Fill::subscribe(Subscription& subscription, bool leader) {
+  subscription.fill = this;
+  subscription.leader = leader;
+  subscription.position = 0;
+  readers_.push_back(&subscription);
+  subscribers_++;
+}
+
+void Fill::leave(Subscription& subscription) {
+  if (subscription.held != nullptr) {
+    FillPart* part = std::exchange(subscription.held, nullptr);
+    if (--part->readers == 0 && part->retired) {
+      delete part;
+    }
+  }
+  readers_.erase(std::find(readers_.begin(), readers_.end(), &subscription));
+  subscription.fill = nullptr;
+  subscribers_--;
+  if (subscription.leader && !has_head_ && !readers_.empty()) {
+    readers_.front()->leader = true;  // the response, if it is not stored, is handed over
+  }
+  if (abandoned()) {
+    scope_.request();
+  }
+  wake();
+  stripe_.reap(*this);  // may be the end of this object
+}
+
+// Nobody waits, and what is left to fetch is not worth the origin's while.
+bool Fill::abandoned() const {
+  if (ended_ || subscribers_ > 0) {
+    return false;
+  }
+  if (!has_head_) {
+    return false;  // it may be storable: the head decides
+  }
+  if (!storing_) {
+    return true;
+  }
+  const uint64_t left = info_.length.has_value() ? *info_.length - received_ : 0;
+  return info_.length.has_value() ? left > kFinishBytes : received_ > kFinishBytes;
+}
+
+rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
+  rt::CancelScope never;
+  while (!has_head_ && !ended_) {
+    const rt::WaitQueue::Woken how =
+        co_await progress_.wait(never, base::MonoTime{call.deadline_ns});
+    if (how == rt::WaitQueue::Woken::timed_out) {
+      call.how = FillHead::timed_out;
+      co_return;
+    }
+  }
+  call.how = how_;
+  call.failure = failure_;
+  call.info = info_;
+  Subscription& subscription = *call.subscription;
+  if (how_ == FillHead::response) {
+    const bool mine = passing_ ? subscription.leader : fits(*call.request_fields);
+    if (!mine && !subscription.leader) {
+      call.how = FillHead::released;
+    }
+  }
+}
+
+// A stored response of several variants answers only requests that select it.
+bool Fill::fits(const http::Fields& request) const {
+  if (!rule_.has_value()) {
+    return true;
+  }
+  std::string key = primary_key_;
+  appendVariant(*rule_, request, key);
+  return key == record_key_;
+}
+
+// Fetching.
+
+void Fill::fail(policy::UpstreamFailure failure) {
+  failure_ = failure;
+  how_ = has_head_ ? how_ : FillHead::failed;
+  ended_ = true;
+}
+
+rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
+  FetchPlan plan;
+  plan.snapshot = snapshot_.get();
+  plan.route = route_;
+  plan.request = &request_;
+  plan.uri = &uri_;
+  plan.client_address = client_address_;
+  plan.via = via_;
+  plan.kind = kind;
+  if (kind == policy::FetchKind::revalidate) {
+    plan.validators = policy::validatorsOf(stored_.fields, stripe_.now());
+  }
+  FetchOutcome outcome = co_await stripe_.origin().fetch(plan, scope_);
+  co_return std::move(outcome);
+}
+
+rt::Task<void> Fill::run() {
+  policy::FetchKind kind =
+      stored_text_.empty() ? policy::FetchKind::fill : policy::FetchKind::revalidate;
+  bool again = true;
+  while (again) {
+    again = false;
+    policy::Exchange exchange{stripe_.now(), {}};
+    FetchOutcome outcome = co_await fetch(kind);
+    exchange.received = stripe_.now();
+    if (outcome.stream == nullptr) {
+      fail(outcome.failure);
+      break;
+    }
+    const http::ResponseHead& response = outcome.stream->head();
+    info_.fwd_status = response.status;
+    if (response.status == 304 && kind == policy::FetchKind::revalidate) {
+      const bool current = co_await validated(response, exchange);
+      co_await outcome.stream->close();
+      if (!current) {
+        kind = policy::FetchKind::fill;  // what is stored is gone, or not the one that was meant
+        again = true;
+        continue;
+      }
+      how_ = FillHead::validated;
+      ended_ = true;
+      break;
+    }
+    decide(response, exchange, outcome.stream->length());
+    wake();
+    const bool whole = !abandoned() && co_await stream(*outcome.stream);
+    co_await outcome.stream->close();
+    if (whole) {
+      co_await finish();
+    } else {
+      fail(policy::UpstreamFailure::truncated);
+    }
+  }
+  detached_ = true;
+  ended_ = true;
+  stripe_.fillEnded(*this);
+  wake();
+}
+
+// The response's head is there: whether it is stored, under which key, and what is sent of it.
+void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
+                  std::optional<uint64_t> length) {
+  policy::StoreDecision decision =
+      policy::decideStore(request_, directives_, response, exchange, route_->policy);
+  info_.length = length;
+  const policy::Store* store = std::get_if<policy::Store>(&decision);
+  const policy::Store nothing{};
+  HeadText text = makeHeadText(
+      response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing), length,
+      exchange.received);
+  if (store != nullptr && (oversized() || text.text.size() > kMaxStoredHead ||
+                           !stripe_.canStore() || !chooseKey(*store))) {
+    decision = policy::NoStoreReason::too_large;
+    store = nullptr;
+  }
+  head_text_ = std::move(text.text);
+  info_.head.status = response.status;
+  info_.head.length_in_head = text.has_length;
+  info_.head.text = head_text_;
+  info_.head.received_s = policy::clampSeconds(exchange.received.s);
+  if (store != nullptr) {
+    info_.head.times = store->times;
+    info_.head.traits = store->traits;
+    encodeMeta(info_.head, meta_);
+    storing_ = true;
+    info_.stored = true;
+  } else {
+    info_.why_not = std::get<policy::NoStoreReason>(decision);
+    // Its age as it arrived: freshness is not ours to compute, but Age is ours to pass on.
+    info_.head.times.birth_s = policy::clampSeconds(
+        exchange.received.s - policy::correctedInitialAge(response, exchange));
+    passing_ = true;
+    rememberMiss();
+  }
+  has_head_ = true;
+  how_ = FillHead::response;
+  detached_ = passing_;
+}
+
+// Requests for this key need not wait for one another for a while.
+void Fill::rememberMiss() {
+  if (!passesSoon(info_.why_not, info_.head.status)) {
+    stripe_.publishHitForMiss(hash_, kHitForMiss_s);
+  } else if (stored_entry_.has_value() && info_.head.status < 500) {
+    stripe_.index().eraseIf(hash_, *stored_entry_);
+  }
+}
+
+// False when the key is too long to be kept.
+bool Fill::chooseKey(const policy::Store& store) {
+  const std::string names = policy::joinVaryNames(store.vary);
+  if (names.empty()) {
+    rule_.reset();
+    record_key_ = primary_key_;
+  } else {
+    if (!rule_.has_value() || rule_->names != names) {
+      rule_ = VaryRule{stripe_.nextRuleId(), names};
+      new_rule_ = true;
+    }
+    record_key_ = primary_key_;
+    appendVariant(*rule_, request_.fields, record_key_);
+  }
+  record_hash_ = stripe_.shared().hash(record_key_);
+  return record_key_.size() <= store::kMaxKeyBytes;
+}
+
+}  // namespace cache

@@ -1,0 +1,172 @@
+// One fetch for the cache, run by the owner of the stripe, and read by everybody who asked for the same key
+// meanwhile.
+//
+//   fetching -> streaming -> ended      a response, stored or not
+//   fetching -> ended                   validated, or failed
+//
+// Body memory is a row of parts (pool buffers). While the response is stored, a part is a record that is being
+// written: an object up to kMaxObjectBody is one; longer ones are chunks, written as they fill up, and a head
+// record last. Subscribers are lent the bytes where the origin's were received. Who falls behind what is still
+// in memory reads the written chunk from the disk; so a slow client delays nobody. A response that is not
+// stored belongs to its leader and runs at the leader's pace; the others are released at its head.
+//
+// Limits: kMaxParts in memory beyond what is lent; kWaiters subscribers; without subscribers only fills that
+// have little left to fetch go on (kFinishBytes).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/cache/calls.h"
+#include "source/http/uri.h"
+#include "source/rt/buffer_pool.h"
+#include "source/rt/cancel.h"
+#include "source/rt/wait.h"
+#include "source/store/core/record_writer.h"
+#include "source/store/io/log.h"
+
+namespace cache {
+
+class Stripe;
+
+// A piece of the body in memory. Subscribers that were lent bytes of it hold a reference; all counting happens
+// on the owner's shard.
+struct FillPart {
+  rt::Buffer buffer;
+  std::optional<store::RecordWriter> writer;  // while it is to be stored
+  uint64_t offset = 0;      // of its first byte in the body
+  uint32_t body_at = 0;     // of its first byte in the buffer
+  uint32_t length = 0;      // bytes received
+  uint32_t readers = 0;
+  bool retired = false;     // no longer in the row: goes with its last reader
+};
+
+class Fill {
+ public:
+  static constexpr uint32_t kChunkBody = 508 << 10;    // a chunk record fits a 512 KiB buffer
+  static constexpr uint32_t kPassPart = 64 << 10;      // of a response that is not stored
+  static constexpr uint32_t kFirstPart = 64 << 10;     // when the length is not known
+  static constexpr size_t kMaxParts = 2;
+  static constexpr uint32_t kWaiters = 16384;
+  static constexpr uint64_t kFinishBytes = 32 << 20;
+  static constexpr uint32_t kHitForMiss_s = 120;
+
+  // Copies what it needs of the request.
+  Fill(Stripe& stripe, const FillRequest& request, rt::CancelScope& parent);
+  ~Fill();
+  Fill(const Fill&) = delete;
+  Fill& operator=(const Fill&) = delete;
+
+  // Runs to the end; the stripe owns the task.
+  rt::Task<void> run();
+
+  // For the stripe.
+  Stripe& stripe() { return stripe_; }
+  base::Hash128 hash() const { return hash_; }
+  std::string_view key() const { return key_; }
+  std::string_view primaryKey() const { return primary_key_; }
+  bool joinable() const { return !ended_ && !detached_ && subscribers_ < kWaiters; }
+  void purge() { purged_ = true; }  // what it brings was asked for before a purge: it is not kept
+  void detach() { detached_ = true; }
+  void taskEnded() { task_ended_ = true; }
+  bool finished() const { return task_ended_ && subscribers_ == 0; }
+
+  // For subscribers, on the owner's shard.
+  void subscribe(Subscription& subscription, bool leader);
+  rt::Task<void> awaitHead(AwaitHeadCall& call);
+  rt::Task<void> pull(PullCall& call);
+  void leave(Subscription& subscription);
+
+ private:
+  // fill.cc
+  rt::Task<FetchOutcome> fetch(policy::FetchKind kind);
+  void fail(policy::UpstreamFailure failure);
+  void decide(const http::ResponseHead& response, policy::Exchange exchange,
+              std::optional<uint64_t> length);
+  bool chooseKey(const policy::Store& store);
+  void rememberMiss();
+  bool fits(const http::Fields& request) const;
+  void wake() { progress_.wakeAll(); }
+  bool abandoned() const;
+  // fill_validate.cc
+  rt::Task<bool> validated(const http::ResponseHead& update, policy::Exchange exchange);
+  rt::Task<bool> rewrite(const store::RecordView& old, store::Entry entry);
+  // fill_body.cc
+  rt::Task<bool> stream(OriginStream& origin);
+  rt::Task<bool> makeSpace();
+  std::span<std::byte> space();
+  void received(uint32_t bytes);
+  rt::Task<bool> openPart();
+  rt::Task<bool> openObject(uint32_t buffer_bytes, uint32_t max_body);
+  rt::Task<bool> openChunk();
+  rt::Task<bool> openPass();
+  rt::Task<bool> replacePart(bool as_chunk);
+  rt::Task<void> closeChunk();
+  rt::Task<bool> waitForReaders();
+  void stopStoring();
+  bool oversized() const;
+  void retireParts(size_t keep);
+  uint64_t slowest() const;
+  // fill_finish.cc
+  rt::Task<void> finish();
+  rt::Task<bool> appendObject();
+  rt::Task<bool> appendHead();
+  rt::Task<void> appendRule();
+  rt::Task<bool> appendRecord(std::span<std::byte> record, store::Publish publish);
+  store::RecordFields recordFields(store::RecordKind kind) const;
+
+  Stripe& stripe_;
+  rt::CancelScope scope_;
+  // The request, copied.
+  std::string primary_key_;
+  std::string key_;
+  base::Hash128 hash_;
+  std::string raw_head_;
+  http::RequestHead request_;
+  http::AuthorityBuffer authority_;
+  http::Effective uri_;
+  std::string client_address_;
+  std::string_view via_;               // of snapshot_
+  std::shared_ptr<const config::Snapshot> snapshot_;
+  const config::Route* route_;
+  policy::RequestDirectives directives_;
+  std::optional<VaryRule> rule_;       // known before, or made from the response
+  bool new_rule_ = false;
+  std::optional<store::Entry> stored_entry_;
+  std::string stored_text_;
+  http::ResponseHead stored_;          // views of stored_text_
+
+  // The outcome.
+  bool has_head_ = false;
+  bool ended_ = false;
+  bool task_ended_ = false;            // run() has returned: the fill goes with its last subscriber
+  bool complete_ = false;
+  bool detached_ = false;              // new requests do not join
+  bool purged_ = false;
+  FillHead how_ = FillHead::failed;
+  policy::UpstreamFailure failure_ = policy::UpstreamFailure::connect;
+  FillInfo info_;
+  std::string head_text_;
+  bool storing_ = false;
+  bool passing_ = false;               // not stored: for the leader alone
+  std::vector<std::byte> meta_;
+  std::string record_key_;             // the variant's, once the response has said so
+  base::Hash128 record_hash_;
+
+  // The body.
+  std::deque<FillPart*> parts_;
+  bool chunked_ = false;               // longer than one record
+  uint64_t received_ = 0;
+  uint64_t object_id_ = 0;
+  std::vector<store::Extent> extents_;
+
+  std::vector<Subscription*> readers_;
+  uint32_t subscribers_ = 0;
+  rt::WaitQueue progress_;
+};
+
+}  // namespace cache

@@ -1,0 +1,120 @@
+// The end of a fill whose body is whole: its records, its place in the index, its copy in memory.
+#include <utility>
+
+#include "source/cache/fill.h"
+#include "source/cache/stripe.h"
+
+namespace cache {
+namespace {
+
+base::Hash128 hashOf(std::span<const std::byte> record) {
+  const store::RecordHeader header = store::loadStruct<store::RecordHeader>(record);
+  return base::Hash128{header.hash_hi, header.hash_lo};
+}
+
+}  // namespace
+
+store::RecordFields Fill::recordFields(store::RecordKind kind) const {
+  store::RecordFields fields;
+  fields.kind = kind;
+  fields.place.salt = stripe_.salt();
+  fields.hash = record_hash_;
+  fields.written_s = info_.head.received_s;
+  fields.expires_s = info_.head.times.fresh_until_s;
+  if (kind == store::RecordKind::chunk || kind == store::RecordKind::head) {
+    fields.object_id = object_id_;
+  }
+  if (kind == store::RecordKind::chunk) {
+    fields.chunk_number = static_cast<uint32_t>(extents_.size());
+  }
+  if (kind == store::RecordKind::head) {
+    fields.object_length = received_;
+  }
+  return fields;
+}
+
+rt::Task<void> Fill::finish() {
+  complete_ = true;
+  info_.length = received_;
+  wake();  // readers need not wait for the log
+  if (!storing_) {
+    co_return;
+  }
+  if (parts_.empty() && !co_await openPart()) {
+    co_return;  // an empty body has a record all the same; without memory for it, it has none
+  }
+  const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
+  if (stored && new_rule_) {
+    co_await appendRule();
+  }
+}
+
+rt::Task<bool> Fill::appendRecord(std::span<std::byte> record, store::Publish publish) {
+  if (purged_) {
+    co_return false;
+  }
+  base::Result<store::Appended> appended =
+      co_await stripe_.log().append(record, publish, scope_);
+  if (!appended.ok()) {
+    co_return false;
+  }
+  if (purged_) {  // while it waited for its turn: it was indexed after the purge
+    stripe_.index().eraseIf(hashOf(record), appended.value().entry);
+    co_return false;
+  }
+  stripe_.keepInMemory(record, appended.value().entry);
+  co_return true;
+}
+
+rt::Task<bool> Fill::appendObject() {
+  FillPart& part = *parts_.back();
+  const uint32_t bytes = part.writer->finish();
+  part.writer.reset();
+  store::Publish publish;
+  publish.kind = store::EntryKind::object;
+  publish.expires_s = info_.head.times.fresh_until_s;
+  co_return co_await appendRecord(part.buffer.span().first(bytes), publish);
+}
+
+rt::Task<bool> Fill::appendHead() {
+  if (!parts_.empty() && parts_.back()->writer.has_value()) {
+    co_await closeChunk();
+  }
+  std::vector<std::byte> body;
+  if (!storing_ || !store::encodeExtents(extents_, received_, body).ok()) {
+    co_return false;
+  }
+  std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(record_key_.size()),
+                                                   static_cast<uint32_t>(meta_.size()),
+                                                   static_cast<uint32_t>(body.size())));
+  const base::Result<uint32_t> length = store::encodeRecord(
+      record, recordFields(store::RecordKind::head), record_key_, meta_, body);
+  if (!length.ok()) {
+    co_return false;
+  }
+  store::Publish publish;
+  publish.kind = store::EntryKind::extents;
+  publish.expires_s = info_.head.times.fresh_until_s;
+  co_return co_await appendRecord(record, publish);
+}
+
+rt::Task<void> Fill::appendRule() {
+  std::vector<std::byte> meta;
+  encodeVaryRule(*rule_, meta);
+  store::RecordFields fields = recordFields(store::RecordKind::vary_rule);
+  fields.hash = stripe_.shared().hash(primary_key_);
+  std::vector<std::byte> record(
+      store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
+                         static_cast<uint32_t>(meta.size()), 0));
+  const base::Result<uint32_t> length =
+      store::encodeRecord(record, fields, primary_key_, meta, {});
+  if (!length.ok()) {
+    co_return;
+  }
+  store::Publish publish;
+  publish.kind = store::EntryKind::vary_rule;
+  publish.expires_s = UINT32_MAX;
+  static_cast<void>(co_await appendRecord(record, publish));
+}
+
+}  // namespace cache

@@ -1,0 +1,77 @@
+// What is kept with a stored response besides its body: the `meta` of its record. A head ready to be sent,
+// and the numbers that decide its reuse.
+//
+//   MetaHeader | head text: status line, fields, blank line (no Age, no hop-by-hop fields)
+//
+// A vary rule's meta is VaryHeader | names joined by ",". Its id is part of every variant's key, so that
+// variants stored under a rule that has gone cannot be found under the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/http/head.h"
+#include "source/policy/response.h"
+#include "source/policy/times.h"
+
+namespace cache {
+
+inline constexpr uint16_t kMetaVersion = 1;
+
+// As it lies on the disk.
+struct MetaHeader {
+  uint16_t version = kMetaVersion;
+  uint16_t status = 0;
+  uint32_t flags = 0;
+  policy::Times times;
+  policy::Traits traits;
+  uint32_t received_s = 0;
+  uint32_t head_bytes = 0;
+};
+static_assert(sizeof(MetaHeader) == 36);
+
+inline constexpr uint32_t kLengthInHead = 1;  // the head text has Content-Length
+
+// Views into a record's meta.
+struct StoredHead {
+  uint16_t status = 0;
+  bool length_in_head = false;
+  policy::Times times;
+  policy::Traits traits;
+  uint32_t received_s = 0;
+  std::string_view text;  // with the blank line
+
+  // The text without its blank line, to which a sender appends more fields.
+  std::string_view open() const { return text.substr(0, text.size() - 2); }
+};
+
+// nullopt unless the meta is whole and of this version (the record's checksum was right: another program
+// version wrote it).
+std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta);
+void encodeMeta(const StoredHead& head, std::vector<std::byte>& out);
+
+// The head text as it will be stored and sent: the response's status line and the fields that `kept` keeps.
+// Content-Length is written only when `length` is known; Date is added when the origin sent none.
+struct HeadText {
+  std::string text;
+  bool has_length = false;
+};
+HeadText makeHeadText(const http::ResponseHead& response, const policy::StoredFields& kept,
+                      std::optional<uint64_t> length, base::UnixSeconds now);
+
+struct VaryRule {
+  uint64_t id = 0;
+  std::string names;  // policy::joinVaryNames
+};
+std::optional<VaryRule> decodeVaryRule(std::span<const std::byte> meta);
+void encodeVaryRule(const VaryRule& rule, std::vector<std::byte>& out);
+
+// Appends to a primary key what makes it the key of this request's variant.
+void appendVariant(const VaryRule& rule, const http::Fields& request, std::string& key);
+
+}  // namespace cache

@@ -1,0 +1,162 @@
+#include "source/cache/reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "source/cache/shard_cache.h"
+
+namespace cache {
+
+std::optional<std::span<const std::byte>> Reader::whole() const {
+  if (source_ == Source::memory || source_ == Source::record) {
+    return body_;
+  }
+  return std::nullopt;
+}
+
+void Reader::useMemory(RamTier& tier, RamObject& object) {
+  ram_ = RamRef(tier, object);
+  source_ = Source::memory;
+  head_ = object.head;
+  body_ = object.body;
+  length_ = object.body.size();
+}
+
+bool Reader::useRecord(store::RecordReader::Read read) {
+  const store::RecordView& record = read.record;
+  const std::optional<StoredHead> head = decodeMeta(record.meta);
+  if (!head.has_value()) {
+    return false;
+  }
+  if (record.kind() == store::RecordKind::head) {
+    base::Result<store::ExtentTable> extents =
+        store::ExtentTable::parse(record.body, record.header.object_length);
+    if (!extents.ok()) {
+      return false;
+    }
+    extents_ = extents.value();
+    length_ = record.header.object_length;
+    source_ = Source::extents;
+  } else if (record.kind() == store::RecordKind::object) {
+    body_ = record.body;
+    length_ = record.body.size();
+    source_ = Source::record;
+  } else {
+    return false;
+  }
+  head_ = *head;
+  record_ = std::move(read);
+  return true;
+}
+
+void Reader::useFill(const FillInfo& info) {
+  source_ = Source::fill;
+  head_ = info.head;
+  length_ = info.length;
+}
+
+// The part of `bytes`, which begin at `offset` of the body, that is wanted; moves on behind it.
+std::span<const std::byte> Reader::clip(std::span<const std::byte> bytes, uint64_t offset) {
+  const uint64_t from = std::max(position_, offset);
+  const uint64_t to = std::min(end_, offset + bytes.size());
+  if (from >= to) {
+    return {};
+  }
+  position_ = to;
+  return bytes.subspan(from - offset, to - from);
+}
+
+rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope, base::MonoTime deadline) {
+  if (position_ >= end_ || (length_.has_value() && position_ >= *length_ &&
+                            source_ != Source::fill)) {
+    co_return std::span<const std::byte>();
+  }
+  switch (source_) {
+    case Source::memory:
+    case Source::record:
+      co_return clip(body_, 0);
+    case Source::extents:
+      co_return co_await nextChunk(scope, deadline);
+    case Source::fill:
+      co_return co_await nextPull(scope, deadline);
+    case Source::none:
+      break;
+  }
+  co_return std::span<const std::byte>();
+}
+
+rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 hash,
+                                           uint64_t object_id, uint32_t number,
+                                           rt::CancelScope& scope, base::MonoTime deadline) {
+  const store::RecordFile file = cache_->recordFile(stripe_);
+  for (bool again = true;; again = false) {
+    chunk_ = {};
+    base::Result<store::RecordReader::Read> read =
+        co_await cache_->reader().read(file, extent.location(), scope, deadline);
+    if (read.ok() && read.value().record.isChunk(hash, object_id, number)) {
+      chunk_ = std::move(read.value());
+      const std::span<const std::byte> piece = clip(chunk_.record.body, extent.object_offset);
+      if (piece.empty()) {
+        co_return base::Error{base::Code::corrupt, base::Blame::disk};
+      }
+      co_return piece;
+    }
+    if (!again || (!read.ok() && read.error().code == base::Code::cancelled)) {
+      co_return read.ok() ? base::Error{base::Code::stale_location, base::Blame::disk}
+                          : read.error();
+    }
+    co_await cache_->awaitFlush(stripe_);  // it may still be in the owner's buffer
+  }
+}
+
+rt::Task<Reader::Piece> Reader::nextChunk(rt::CancelScope& scope, base::MonoTime deadline) {
+  const uint32_t number = extents_->indexOf(position_);
+  Piece piece = co_await readExtent(extents_->at(number), record_.record.hash(),
+                                    record_.record.header.object_id, number, scope, deadline);
+  co_return piece;
+}
+
+rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope, base::MonoTime deadline) {
+  while (position_ < end_) {
+    PullCall call;
+    const uint64_t offset = subscription_.position;
+    call.subscription = &subscription_;
+    co_await cache_->call(stripe_, call);
+    if (call.how == PullHow::end) {
+      co_return std::span<const std::byte>();
+    }
+    if (call.how == PullHow::failed) {
+      co_return base::Error{base::Code::peer_closed, base::Blame::upstream};
+    }
+    if (call.how == PullHow::extent) {
+      if (position_ >= subscription_.position) {
+        continue;  // a range that begins later: the extent need not be read
+      }
+      co_return co_await readExtent(call.extent, call.hash, call.object_id, call.chunk_number,
+                                    scope, deadline);
+    }
+    const std::span<const std::byte> piece = clip(call.bytes, offset);
+    if (!piece.empty()) {
+      co_return piece;
+    }
+  }
+  co_return std::span<const std::byte>();
+}
+
+rt::Task<void> Reader::close() {
+  if (subscription_.fill != nullptr) {
+    LeaveCall call;
+    call.subscription = &subscription_;
+    co_await cache_->call(stripe_, call);
+  }
+  subscription_ = Subscription{};
+  ram_.reset();
+  record_ = {};
+  chunk_ = {};
+  extents_.reset();
+  source_ = Source::none;
+  position_ = 0;
+  end_ = UINT64_MAX;
+}
+
+}  // namespace cache

@@ -1,0 +1,73 @@
+// What a session sends from, whatever is behind it: a copy in memory, a record just read from the disk, a large
+// object's chunks, or a fill in progress. It lives in the session's frame; close() is awaited before it goes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "source/cache/calls.h"
+#include "source/cache/ram_tier.h"
+#include "source/cache/shared.h"
+#include "source/store/io/record_reader.h"
+
+namespace cache {
+
+class ShardCache;
+
+class Reader {
+ public:
+  enum class Source : uint8_t { none, memory, record, extents, fill };
+
+  Reader() = default;
+  ~Reader() { CHECK(subscription_.fill == nullptr); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  Source source() const { return source_; }
+  const StoredHead& head() const { return head_; }
+  // Of the whole body; unknown only while a fill streams a body that did not say.
+  std::optional<uint64_t> length() const { return length_; }
+  // The whole body, when it is in memory here; nullopt otherwise.
+  std::optional<std::span<const std::byte>> whole() const;
+
+  // Only these bytes of the body, both included; before the first next().
+  void setRange(uint64_t first, uint64_t last) {
+    position_ = first;
+    end_ = last + 1;
+  }
+  // The next piece, valid until the next call; empty at the end. An error means that the message must be cut off.
+  rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope,
+                                                          base::MonoTime deadline);
+  // Lets go of everything; the reader is then as new.
+  rt::Task<void> close();
+
+ private:
+  friend class ShardCache;
+  using Piece = base::Result<std::span<const std::byte>>;
+
+  void useMemory(RamTier& tier, RamObject& object);
+  bool useRecord(store::RecordReader::Read read);  // false when its meta or extents are not ours
+  void useFill(const FillInfo& info);
+  rt::Task<Piece> nextChunk(rt::CancelScope& scope, base::MonoTime deadline);
+  rt::Task<Piece> nextPull(rt::CancelScope& scope, base::MonoTime deadline);
+  rt::Task<Piece> readExtent(store::Extent extent, base::Hash128 hash, uint64_t object_id,
+                             uint32_t number, rt::CancelScope& scope, base::MonoTime deadline);
+  std::span<const std::byte> clip(std::span<const std::byte> bytes, uint64_t offset);
+
+  Source source_ = Source::none;
+  ShardCache* cache_ = nullptr;
+  base::StripeId stripe_{};
+  StoredHead head_;
+  std::optional<uint64_t> length_;
+  uint64_t position_ = 0;
+  uint64_t end_ = UINT64_MAX;
+  RamRef ram_;
+  store::RecordReader::Read record_;   // the object's record, or a large object's head
+  store::RecordReader::Read chunk_;
+  std::span<const std::byte> body_;
+  std::optional<store::ExtentTable> extents_;
+  Subscription subscription_;
+};
+
+}  // namespace cache

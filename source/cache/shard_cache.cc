@@ -1,0 +1,289 @@
+#include "source/cache/shard_cache.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace cache {
+
+ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index)
+    : services_(services),
+      shared_(shared),
+      index_(index),
+      ram_(shared.memory_bytes / shared.shard_count),
+      stripes_(shared.stripes.size()) {
+  services_.ram = &ram_;
+  for (uint16_t i = 0; i < stripes_.size(); i++) {
+    if (shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
+      stripes_[i] = std::make_unique<Stripe>(services_, shared, base::StripeId{i});
+    }
+  }
+}
+
+ShardCache::~ShardCache() = default;
+
+rt::Task<std::vector<std::string>> ShardCache::start(rt::CancelScope& scope) {
+  std::vector<std::string> problems;
+  for (uint16_t i = 0; i < stripes_.size(); i++) {
+    if (stripes_[i] == nullptr) {
+      continue;
+    }
+    base::Result<store::RecoveryReport> report = co_await stripes_[i]->start(scope);
+    if (!report.ok()) {
+      problems.push_back("cache " + shared_.name + ", stripe " + std::to_string(i) +
+                         ": cannot be read (" + std::string(base::name(report.error().code)) +
+                         ", errno " + std::to_string(report.error().sys) +
+                         "); nothing is stored in it");
+    }
+  }
+  co_return problems;
+}
+
+rt::Task<void> ShardCache::stop() {
+  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
+    if (stripe != nullptr) {
+      co_await stripe->stop();
+    }
+  }
+}
+
+void ShardCache::locate(Keys& keys) const {
+  keys.primary_hash = shared_.hash(keys.primary);
+  keys.stripe = shared_.stripeOf(keys.primary_hash);
+  keys.rule.reset();
+}
+
+// A copy that the index still vouches for. `entry` is what the index has in any case.
+RamObject* ShardCache::findInMemory(base::StripeId stripe, base::Hash128 hash,
+                                    std::string_view key, std::optional<store::Entry>& entry) {
+  entry = shared_.stripes[base::index(stripe)]->index->find(hash);
+  RamObject* object = ram_.find(hash, key);
+  if (object == nullptr) {
+    return nullptr;
+  }
+  if (!entry.has_value() || !store::sameVersion(*entry, object->entry)) {
+    ram_.dropOutdated(*object);
+    return nullptr;
+  }
+  ram_.hit(*object);
+  return object;
+}
+
+void ShardCache::useRule(Keys& keys, VaryRule rule, const http::Fields& request) {
+  keys.variant = keys.primary;
+  appendVariant(rule, request, keys.variant);
+  keys.rule = std::move(rule);
+}
+
+bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& reader,
+                              LookupResult& result) {
+  RamObject* object = findInMemory(keys.stripe, keys.primary_hash, keys.primary, result.entry);
+  base::Hash128 hash = keys.primary_hash;
+  if (object != nullptr && object->kind == store::RecordKind::vary_rule) {
+    std::optional<VaryRule> rule = decodeVaryRule(object->meta);
+    if (!rule.has_value()) {
+      return false;
+    }
+    useRule(keys, std::move(*rule), request);
+    hash = shared_.hash(keys.variant);
+    object = findInMemory(keys.stripe, hash, keys.variant, result.entry);
+  }
+  if (object == nullptr || object->kind != store::RecordKind::object) {
+    return false;
+  }
+  shared_.stripes[base::index(keys.stripe)]->index->touch(hash);
+  stats_.memory_hits++;
+  result.found = Found::object;
+  result.stale_now = result.entry->staleNow();
+  reader.stripe_ = keys.stripe;
+  reader.cache_ = this;
+  reader.useMemory(ram_, *object);
+  return true;
+}
+
+rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& request, Reader& reader,
+                                          rt::CancelScope& scope, base::MonoTime deadline) {
+  LookupResult result;
+  if (lookupMemory(keys, request, reader, result)) {
+    co_return result;
+  }
+  store::StripeShared& stripe = *shared_.stripes[base::index(keys.stripe)];
+  keys.rule.reset();
+  // Once for the primary key, once more for a variant, and again for what was in a write buffer.
+  for (int attempt = 0; attempt < 4; attempt++) {
+    const base::Hash128 hash = shared_.hash(keys.key());
+    result = LookupResult{};
+    RamObject* object = findInMemory(keys.stripe, hash, keys.key(), result.entry);
+    if (object != nullptr) {
+      if (object->kind == store::RecordKind::vary_rule && !keys.rule.has_value()) {
+        std::optional<VaryRule> rule = decodeVaryRule(object->meta);
+        if (rule.has_value()) {
+          useRule(keys, std::move(*rule), request);
+          continue;
+        }
+      }
+      if (object->kind == store::RecordKind::object) {
+        reader.stripe_ = keys.stripe;
+        reader.cache_ = this;
+        reader.useMemory(ram_, *object);
+        result.found = Found::object;
+        result.stale_now = result.entry->staleNow();
+        stats_.memory_hits++;
+      }
+      co_return result;
+    }
+    if (!result.entry.has_value()) {
+      co_return result;
+    }
+    const store::Entry entry = *result.entry;
+    if (entry.kind() == store::EntryKind::hit_for_miss) {
+      const auto now_s = policy::clampSeconds(services_.reactor->turn().wall.s);
+      if (stripe.index->hint(entry, now_s) == store::ExpiryHint::fresh) {
+        result.found = Found::hit_for_miss;
+      }
+      co_return result;
+    }
+    if (entry.inBuffer()) {
+      stats_.flush_waits++;
+      co_await awaitFlush(keys.stripe);
+      continue;
+    }
+    base::Result<store::RecordReader::Read> read = co_await services_.reader->read(
+        stripe.recordFile(), stripe.table->locate(entry), scope, deadline);
+    if (!read.ok()) {
+      result.broken = read.error().code == base::Code::corrupt ||
+                      read.error().code == base::Code::stale_location ||
+                      read.error().code == base::Code::io_error;
+      stats_.broken_records += result.broken ? 1 : 0;
+      co_return result;
+    }
+    store::RecordReader::Read& record = read.value();
+    if (!record.record.isFor(hash, keys.key())) {
+      co_return result;  // another key with the same tag: absent here, and not to be dropped
+    }
+    const bool again = entry.frequency() > 0 || record.record.kind() == store::RecordKind::vary_rule;
+    stripe.index->touch(hash);
+    if (again) {
+      ram_.insert(record.record, record.buffer.span(), entry);
+    }
+    if (record.record.kind() == store::RecordKind::vary_rule) {
+      std::optional<VaryRule> rule = decodeVaryRule(record.record.meta);
+      if (!rule.has_value() || keys.rule.has_value()) {
+        result.broken = true;
+        co_return result;
+      }
+      useRule(keys, std::move(*rule), request);
+      continue;
+    }
+    reader.stripe_ = keys.stripe;
+    reader.cache_ = this;
+    if (!reader.useRecord(std::move(record))) {
+      result.broken = true;
+      co_return result;
+    }
+    stats_.disk_hits++;
+    result.found = Found::object;
+    result.stale_now = entry.staleNow();
+    co_return result;
+  }
+  result.found = Found::absent;
+  co_return result;
+}
+
+rt::Task<void> ShardCache::call(base::StripeId stripe, rt::CallHeader& call) {
+  const base::ShardId owner = shared_.ownerOf(stripe);
+  const uint64_t took_ns = co_await services_.peers->call(owner, call);
+  if (owner != services_.peers->self()) {
+    stats_.call_ns.record(took_ns);
+  }
+}
+
+rt::Task<ShardCache::Acquired> ShardCache::acquire(const Keys& keys, const FillRequest& request,
+                                                   const LookupResult& seen, Reader& reader) {
+  AcquireCall call;
+  call.cache = index_;
+  call.stripe = base::index(keys.stripe);
+  call.request = &request;
+  call.seen = seen.entry;
+  call.broken = seen.broken;
+  call.subscription = &reader.subscription_;
+  reader.stripe_ = keys.stripe;
+  reader.cache_ = this;
+  co_await this->call(keys.stripe, call);
+  co_return Acquired{call.how, call.collapsed};
+}
+
+rt::Task<AcquireHow> ShardCache::refresh(const Keys& keys, const FillRequest& request,
+                                         const LookupResult& seen) {
+  AcquireCall call;
+  call.cache = index_;
+  call.stripe = base::index(keys.stripe);
+  call.request = &request;
+  call.seen = seen.entry;
+  call.background = true;
+  co_await this->call(keys.stripe, call);
+  co_return call.how;
+}
+
+rt::Task<AwaitHeadCall> ShardCache::awaitHead(Reader& reader, const http::Fields& request,
+                                              base::MonoTime deadline) {
+  AwaitHeadCall call;
+  call.subscription = &reader.subscription_;
+  call.request_fields = &request;
+  call.deadline_ns = deadline.ns;
+  co_await this->call(reader.stripe_, call);
+  if (call.how == FillHead::response) {
+    reader.useFill(call.info);
+  }
+  co_return call;
+}
+
+rt::Task<bool> ShardCache::invalidate(const Keys& keys) {
+  InvalidateCall call;
+  call.cache = index_;
+  call.stripe = base::index(keys.stripe);
+  call.hash = keys.primary_hash;
+  call.key = keys.primary;
+  co_await this->call(keys.stripe, call);
+  co_return call.found;
+}
+
+rt::Task<void> ShardCache::awaitFlush(base::StripeId stripe) {
+  AwaitFlushCall call;
+  call.cache = index_;
+  call.stripe = base::index(stripe);
+  co_await this->call(stripe, call);
+}
+
+// Serving.
+
+template <class Call, void (Stripe::*kHandle)(Call&)>
+void CallServer::serve(void* context, rt::CallHeader& header) {
+  auto& self = *static_cast<CallServer*>(context);
+  auto& call = static_cast<Call&>(header);
+  Stripe* stripe = nullptr;
+  if constexpr (requires { call.stripe; }) {
+    stripe = &self.stripeOf(call.cache, call.stripe);
+  } else {
+    stripe = &call.subscription->fill->stripe();
+  }
+  (stripe->*kHandle)(call);
+}
+
+CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>>& caches)
+    : caches_(caches) {
+  peers.serve(verb(Verb::acquire), &serve<AcquireCall, &Stripe::acquire>, this);
+  peers.serve(verb(Verb::await_head), &serve<AwaitHeadCall, &Stripe::awaitHead>, this);
+  peers.serve(verb(Verb::pull), &serve<PullCall, &Stripe::pull>, this);
+  peers.serve(verb(Verb::leave), &serve<LeaveCall, &Stripe::leave>, this);
+  peers.serve(verb(Verb::await_flush), &serve<AwaitFlushCall, &Stripe::awaitFlush>, this);
+  peers.serve(verb(Verb::purge), &serve<PurgeCall, &Stripe::purge>, this);
+  peers.serve(verb(Verb::invalidate), &serve<InvalidateCall, &Stripe::invalidate>, this);
+}
+
+Stripe& CallServer::stripeOf(uint16_t cache, uint16_t stripe) {
+  Stripe* owned = caches_[cache]->owned(base::StripeId{stripe});
+  CHECK(owned != nullptr);
+  return *owned;
+}
+
+}  // namespace cache

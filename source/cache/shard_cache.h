@@ -1,0 +1,121 @@
+// One cache as one shard sees it: its memory tier, the stripes it owns, and the way to everybody else's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/cache/calls.h"
+#include "source/cache/ram_tier.h"
+#include "source/cache/reader.h"
+#include "source/cache/shared.h"
+#include "source/cache/stripe.h"
+#include "source/rt/peers.h"
+#include "source/telemetry/histogram.h"
+
+namespace cache {
+
+// The names under which a request's object is looked for. Buffers are reused from request to request.
+struct Keys {
+  std::string primary;
+  base::Hash128 primary_hash;
+  base::StripeId stripe{};
+  std::string variant;            // with `rule`
+  std::optional<VaryRule> rule;
+
+  // What the object is stored under, as far as is known.
+  std::string_view key() const { return rule.has_value() ? variant : primary; }
+};
+
+enum class Found : uint8_t { absent, hit_for_miss, object };
+
+struct LookupResult {
+  Found found = Found::absent;
+  std::optional<store::Entry> entry;  // as the index has it
+  bool broken = false;                // it could not be read: the owner should drop it
+  bool stale_now = false;             // purged softly
+};
+
+struct ShardCacheStats {
+  uint64_t memory_hits = 0;
+  uint64_t disk_hits = 0;
+  uint64_t broken_records = 0;
+  uint64_t flush_waits = 0;
+  telemetry::Histogram call_ns;  // cross-shard calls, from sending to reply
+};
+
+class ShardCache {
+ public:
+  ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index);
+  ~ShardCache();
+
+  // Recovers the stripes of this shard; problems are sentences for the log.
+  rt::Task<std::vector<std::string>> start(rt::CancelScope& scope);
+  // No reader is left on any shard.
+  rt::Task<void> stop();
+
+  // Sets hash and stripe for keys.primary.
+  void locate(Keys& keys) const;
+  // From memory alone: true if `reader` now has the object (and result its entry).
+  bool lookupMemory(Keys& keys, const http::Fields& request, Reader& reader, LookupResult& result);
+  // From memory or disk. An object that is found is in `reader`, whatever its age.
+  rt::Task<LookupResult> lookup(Keys& keys, const http::Fields& request, Reader& reader,
+                                rt::CancelScope& scope, base::MonoTime deadline);
+
+  struct Acquired {
+    AcquireHow how = AcquireHow::busy;
+    bool collapsed = false;
+  };
+  // Joins or starts a fill; on `joined`, await its head and then read from `reader`.
+  rt::Task<Acquired> acquire(const Keys& keys, const FillRequest& request,
+                             const LookupResult& seen, Reader& reader);
+  rt::Task<AcquireHow> refresh(const Keys& keys, const FillRequest& request,
+                               const LookupResult& seen);
+  rt::Task<AwaitHeadCall> awaitHead(Reader& reader, const http::Fields& request,
+                                    base::MonoTime deadline);
+  // What is stored under the primary key is not to be used any more (RFC 9111 4.4).
+  rt::Task<bool> invalidate(const Keys& keys);
+
+  // For readers.
+  rt::Task<void> awaitFlush(base::StripeId stripe);
+  rt::Task<void> call(base::StripeId stripe, rt::CallHeader& call);
+  store::RecordReader& reader() { return *services_.reader; }
+  store::RecordFile recordFile(base::StripeId stripe) const {
+    return shared_.stripes[base::index(stripe)]->recordFile();
+  }
+
+  const CacheShared& shared() const { return shared_; }
+  RamTier& ram() { return ram_; }
+  Stripe* owned(base::StripeId stripe) { return stripes_[base::index(stripe)].get(); }
+  const std::vector<std::unique_ptr<Stripe>>& stripes() const { return stripes_; }
+  const ShardCacheStats& stats() const { return stats_; }
+
+ private:
+  RamObject* findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
+                          std::optional<store::Entry>& entry);
+  void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
+
+  StripeServices services_;
+  const CacheShared& shared_;
+  uint16_t index_;
+  RamTier ram_;
+  std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
+  ShardCacheStats stats_;
+};
+
+// Answers the calls of the cache on one shard.
+class CallServer {
+ public:
+  CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>>& caches);
+
+ private:
+  template <class Call, void (Stripe::*kHandle)(Call&)>
+  static void serve(void* context, rt::CallHeader& header);
+  Stripe& stripeOf(uint16_t cache, uint16_t stripe);
+
+  std::vector<std::unique_ptr<ShardCache>>& caches_;
+};
+
+}  // namespace cache

@@ -1,0 +1,201 @@
+#include "source/cache/stripe.h"
+
+#include <utility>
+
+namespace cache {
+namespace {
+
+// Calls that wait inside a stripe: bounded by what its peers can have in flight.
+constexpr uint32_t kMaxServing = 1 << 20;
+
+}  // namespace
+
+Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id)
+    : services_(services),
+      shared_(shared),
+      stripe_shared_(*shared.stripes[base::index(id)]),
+      store_(*services.reactor, *services.reader, stripe_shared_),
+      tasks_(*services.reactor, kMaxFills),
+      serving_(*services.reactor, kMaxServing) {}
+
+Stripe::~Stripe() { CHECK(fills_.empty()); }
+
+rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
+  co_return co_await store_.recover(scope);
+}
+
+rt::Task<void> Stripe::stop() {
+  stopping_ = true;
+  tasks_.cancelAll();
+  co_await tasks_.join();
+  co_await serving_.join();
+  co_await store_.stop();
+}
+
+void Stripe::spawn(rt::Task<void> task) {
+  const bool spawned = serving_.spawn(std::move(task));
+  CHECK(spawned);
+}
+
+// Fills.
+
+void Stripe::acquire(AcquireCall& call) {
+  const FillRequest& request = *call.request;
+  const base::Hash128 hash = shared_.hash(request.key);
+  const auto running = by_key_.find(hash);
+  if (running != by_key_.end() && running->second->key() == request.key &&
+      running->second->joinable()) {
+    call.how = AcquireHow::started;
+    if (!call.background) {
+      running->second->subscribe(*call.subscription, false);
+      call.how = AcquireHow::joined;
+      call.collapsed = true;
+      stats_.collapsed++;
+    }
+    return services_.peers->reply(call);
+  }
+  const std::optional<store::Entry> entry = index().find(hash);
+  if (entry.has_value() && call.broken) {
+    index().eraseIf(hash, *call.seen);
+  } else if (entry.has_value() &&
+             (!call.seen.has_value() || !store::sameVersion(*entry, *call.seen))) {
+    const bool note = entry->kind() == store::EntryKind::hit_for_miss;
+    const bool live = index().hint(*entry, policy::clampSeconds(now().s)) ==
+                      store::ExpiryHint::fresh;
+    if (!note || live) {
+      call.how = note ? AcquireHow::hit_for_miss : AcquireHow::look_again;
+      return services_.peers->reply(call);
+    }
+  }
+  if (tasks_.size() >= tasks_.limit() || stopping_) {
+    stats_.fills_refused++;
+    call.how = AcquireHow::busy;
+    return services_.peers->reply(call);
+  }
+  auto fill = std::make_unique<Fill>(*this, request, tasks_.scope());
+  Fill* started = fill.get();
+  if (!call.background) {
+    started->subscribe(*call.subscription, true);
+  }
+  by_key_[hash] = started;
+  fills_.emplace(started, std::move(fill));
+  stats_.fills++;
+  call.how = call.background ? AcquireHow::started : AcquireHow::joined;
+  services_.peers->reply(call);
+  const bool spawned = tasks_.spawn(runFill(started));
+  CHECK(spawned);
+}
+
+rt::Task<void> Stripe::runFill(Fill* fill) {
+  co_await fill->run();
+  fill->taskEnded();
+  reap(*fill);
+}
+
+void Stripe::fillEnded(Fill& fill) {
+  const auto at = by_key_.find(fill.hash());
+  if (at != by_key_.end() && at->second == &fill) {
+    by_key_.erase(at);
+  }
+}
+
+void Stripe::reap(Fill& fill) {
+  if (fill.finished()) {
+    fills_.erase(&fill);
+  }
+}
+
+void Stripe::publishHitForMiss(base::Hash128 hash, uint32_t ttl_s) {
+  stats_.hit_for_miss++;
+  const uint32_t until_s = policy::clampSeconds(now().s + ttl_s);
+  index().publish(hash, store::Entry::makeUnplaced(hash, store::EntryKind::hit_for_miss, ++serials_,
+                                                   index().expiryFor(until_s)));
+}
+
+void Stripe::keepInMemory(std::span<const std::byte> record, const store::Entry& entry) {
+  const store::RecordHeader header = store::loadStruct<store::RecordHeader>(record);
+  const auto kind = static_cast<store::RecordKind>(header.kind);
+  if (kind != store::RecordKind::object && kind != store::RecordKind::vary_rule) {
+    return;
+  }
+  base::Result<store::RecordView> view = store::decodeRecord(
+      record, store::RecordPlace{header.sequence, header.offset_units, salt()});
+  CHECK(view.ok());  // it was made a moment ago
+  services_.ram->insert(view.value(), record, entry);
+}
+
+// Calls.
+
+void Stripe::awaitHead(AwaitHeadCall& call) { spawn(serveHead(&call)); }
+
+rt::Task<void> Stripe::serveHead(AwaitHeadCall* call) {
+  co_await call->subscription->fill->awaitHead(*call);
+  services_.peers->reply(*call);
+}
+
+void Stripe::pull(PullCall& call) { spawn(servePull(&call)); }
+
+rt::Task<void> Stripe::servePull(PullCall* call) {
+  co_await call->subscription->fill->pull(*call);
+  services_.peers->reply(*call);
+}
+
+void Stripe::leave(LeaveCall& call) {
+  call.subscription->fill->leave(*call.subscription);
+  services_.peers->reply(call);
+}
+
+void Stripe::awaitFlush(AwaitFlushCall& call) { spawn(serveFlush(&call)); }
+
+rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
+  if (store_.ready()) {
+    co_await store_.log().flush();
+  }
+  services_.peers->reply(*call);
+}
+
+void Stripe::purgeFills(std::string_view primary_key, bool everything) {
+  for (const auto& [fill, owned] : fills_) {  // order does not show
+    if (everything || fill->primaryKey() == primary_key) {
+      owned->purge();
+      owned->detach();
+    }
+  }
+}
+
+void Stripe::purge(PurgeCall& call) { spawn(servePurge(&call)); }
+
+rt::Task<void> Stripe::servePurge(PurgeCall* call) {
+  stats_.purges++;
+  purgeFills(call->key, call->everything);
+  rt::CancelScope never;
+  if (call->everything) {
+    base::Result<uint64_t> done = co_await store_.purgeAll(never);
+    call->purged = done.ok() ? done.value() : 0;
+    call->error = done.ok() ? base::Error{} : done.error();
+  } else {
+    base::Result<uint64_t> done = co_await store_.purge(call->hash, call->soft, never);
+    call->purged = done.ok() ? done.value() : 0;
+    call->error = done.ok() ? base::Error{} : done.error();
+  }
+  services_.peers->reply(*call);
+}
+
+void Stripe::invalidate(InvalidateCall& call) {
+  stats_.invalidations++;
+  purgeFills(call.key, false);
+  const std::optional<store::Entry> entry = index().erase(call.hash);
+  call.found = entry.has_value() && entry->placed();
+  if (call.found && store_.ready() && !stopping_) {
+    spawn(makeDurable(call.hash));
+  }
+  services_.peers->reply(call);
+}
+
+rt::Task<void> Stripe::makeDurable(base::Hash128 hash) {
+  rt::CancelScope never;
+  // A disk that cannot sync loses the note in a crash only; the object is gone from the index already.
+  static_cast<void>(co_await store_.purge(hash, false, never));
+}
+
+}  // namespace cache

@@ -1,0 +1,113 @@
+// One stripe as its owner runs it: the store, the fills in progress, and the decisions that only one place may
+// take: who fetches, who waits, what is purged. Requests of all shards arrive as calls (calls.h).
+//
+// Limits: kMaxFills at once; a request beyond them fetches for itself and stores nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "source/cache/calls.h"
+#include "source/cache/fill.h"
+#include "source/cache/ram_tier.h"
+#include "source/cache/shared.h"
+#include "source/rt/peers.h"
+#include "source/rt/task_group.h"
+
+namespace cache {
+
+struct StripeStats {
+  uint64_t fills = 0;
+  uint64_t collapsed = 0;
+  uint64_t fills_refused = 0;     // at the limit
+  uint64_t hit_for_miss = 0;      // notes published
+  uint64_t purges = 0;
+  uint64_t invalidations = 0;
+};
+
+// What a stripe uses of its shard. All outlive it.
+struct StripeServices {
+  rt::Reactor* reactor = nullptr;
+  rt::Peers* peers = nullptr;
+  rt::BufferPool* pool = nullptr;
+  store::RecordReader* reader = nullptr;
+  Origin* origin = nullptr;
+  RamTier* ram = nullptr;
+};
+
+class Stripe {
+ public:
+  static constexpr uint32_t kMaxFills = 4096;
+
+  Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
+  ~Stripe();
+
+  // An error means that nothing can be stored; requests are answered all the same.
+  rt::Task<base::Result<store::RecoveryReport>> start(rt::CancelScope& scope);
+  // No subscriber is left. Ends the fills, then the store.
+  rt::Task<void> stop();
+
+  // Calls. Those that must wait are answered by a task of the stripe's.
+  void acquire(AcquireCall& call);
+  void awaitHead(AwaitHeadCall& call);
+  void pull(PullCall& call);
+  void leave(LeaveCall& call);
+  void awaitFlush(AwaitFlushCall& call);
+  void purge(PurgeCall& call);
+  void invalidate(InvalidateCall& call);
+
+  // For fills.
+  const CacheShared& shared() const { return shared_; }
+  Origin& origin() { return *services_.origin; }
+  rt::BufferPool& pool() { return *services_.pool; }
+  store::RecordReader& reader() { return *services_.reader; }
+  store::StripeLog& log() { return store_.log(); }
+  store::IndexShard& index() { return *stripe_shared_.index; }
+  const store::SegmentTable& table() const { return *stripe_shared_.table; }
+  store::RecordFile recordFile() const { return stripe_shared_.recordFile(); }
+  uint32_t salt() const { return stripe_shared_.files.superblock.salt(); }
+  uint32_t maxChunkBody() const {
+    return store::maxChunkBody(stripe_shared_.files.superblock.segment_bytes);
+  }
+  base::UnixSeconds now() const { return services_.reactor->turn().wall; }
+  bool canStore() const { return store_.ready() && !stopping_; }
+  uint64_t nextRuleId() { return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1; }
+  void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s);
+  void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
+  void fillEnded(Fill& fill);
+  void reap(Fill& fill);
+
+  const StripeStats& stats() const { return stats_; }
+  store::StripeStore& store() { return store_; }
+  uint32_t fillsRunning() const { return tasks_.size(); }
+
+ private:
+  struct HashOf {
+    size_t operator()(const base::Hash128& h) const { return h.lo; }
+  };
+  void spawn(rt::Task<void> task);
+  rt::Task<void> runFill(Fill* fill);
+  rt::Task<void> serveHead(AwaitHeadCall* call);
+  rt::Task<void> servePull(PullCall* call);
+  rt::Task<void> serveFlush(AwaitFlushCall* call);
+  rt::Task<void> servePurge(PurgeCall* call);
+  rt::Task<void> makeDurable(base::Hash128 hash);
+  void purgeFills(std::string_view primary_key, bool everything);
+
+  StripeServices services_;
+  const CacheShared& shared_;
+  store::StripeShared& stripe_shared_;
+  store::StripeStore store_;
+  rt::TaskGroup tasks_;    // fills
+  rt::TaskGroup serving_;  // calls that wait
+  std::unordered_map<base::Hash128, Fill*, HashOf> by_key_;
+  std::unordered_map<const Fill*, std::unique_ptr<Fill>> fills_;
+  StripeStats stats_;
+  uint64_t rule_ids_ = 0;
+  uint64_t serials_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace cache
