@@ -1,0 +1,162 @@
+#include "source/proxy/origin.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "source/http/serialize.h"
+#include "source/policy/upstream.h"
+
+namespace proxy {
+namespace {
+
+constexpr uint64_t kNoLimit_ms = UINT32_MAX;
+
+uint32_t limited(uint64_t ms) { return static_cast<uint32_t>(std::min(ms, kNoLimit_ms)); }
+
+// A response body that flows into a fill.
+class ExchangeStream final : public cache::OriginStream {
+ public:
+  ExchangeStream(Context& context, std::unique_ptr<OriginExchange> origin)
+      : context_(context), origin_(std::move(origin)) {}
+
+  const http::ResponseHead& head() const override { return origin_->exchange().head(); }
+  std::optional<uint64_t> length() const override { return origin_->exchange().bodyLength(); }
+  rt::Task<base::Result<uint32_t>> read(std::span<std::byte> to, rt::CancelScope& scope) override {
+    co_return co_await origin_->exchange().readBody(
+        to, scope, context_.reactor.now() + origin_->idle_ns());
+  }
+  rt::Task<void> close() override { co_await origin_->finish(); }
+
+ private:
+  Context& context_;
+  std::unique_ptr<OriginExchange> origin_;
+};
+
+}  // namespace
+
+policy::UpstreamFailure failureOf(upstream::Reason reason) {
+  switch (reason) {
+    case upstream::Reason::no_healthy_endpoint:
+    case upstream::Reason::overflow:
+      return policy::UpstreamFailure::no_endpoint;
+    case upstream::Reason::connect_failure:
+    case upstream::Reason::connect_timeout:
+      return policy::UpstreamFailure::connect;
+    case upstream::Reason::response_timeout:
+      return policy::UpstreamFailure::timeout;
+    case upstream::Reason::protocol_error:
+      return policy::UpstreamFailure::bad_response;
+    case upstream::Reason::none:
+    case upstream::Reason::reset_before_head:
+    case upstream::Reason::request_body:
+    case upstream::Reason::interim_sink:
+    case upstream::Reason::cancelled:
+      break;
+  }
+  return policy::UpstreamFailure::reset;
+}
+
+void OriginExchange::writeHead(const OriginRequest& request) {
+  const cache::FetchPlan& plan = request.plan;
+  const auto& action = std::get<config::ForwardAction>(plan.route->action);
+  policy::UpstreamPlan up;
+  up.kind = plan.kind;
+  up.client_scheme = plan.uri->scheme;
+  up.host = action.host_rewrite.empty() ? plan.uri->authority : std::string_view(action.host_rewrite);
+  up.client_host = plan.uri->authority;
+  up.client_address = plan.client_address;
+  up.via = plan.via;
+  up.etag = plan.validators.etag;
+  up.last_modified = plan.validators.last_modified;
+  http::Fields fields;
+  std::string scratch;
+  policy::planUpstream(*plan.request, up, fields, scratch);
+  if (!plan.route->request_headers.empty()) {
+    http::Fields spare;
+    config::apply(plan.route->request_headers, fields, spare);
+  }
+  std::string target;
+  std::string whole(plan.uri->path);
+  if (plan.uri->has_query) {
+    whole.append("?").append(plan.uri->query);
+  }
+  config::appendUpstreamTarget(*plan.route, whole, target);
+  const std::string_view method =
+      plan.kind == policy::FetchKind::pass ? plan.request->method : std::string_view("GET");
+  http::appendRequestLine(head_, method, target);
+  http::appendFields(head_, fields);
+  if (const auto* length = std::get_if<http::Length>(&request.framing)) {
+    http::appendField(head_, http::Name::content_length, length->n);
+  } else if (std::holds_alternative<http::Chunked>(request.framing)) {
+    http::appendField(head_, http::Name::transfer_encoding, "chunked");
+  }
+  if (request.expect_continue) {
+    http::appendField(head_, http::Name::expect, "100-continue");
+  }
+  http::appendHeadEnd(head_);
+}
+
+rt::Task<bool> OriginExchange::begin(OriginRequest request, rt::CancelScope& scope) {
+  const cache::FetchPlan& plan = request.plan;
+  const auto& action = std::get<config::ForwardAction>(plan.route->action);
+  cluster_name_ = plan.snapshot->clusters[action.cluster].name;
+  idle_ns_ = action.idle_timeout_ms == 0 ? UINT64_MAX
+                                         : action.idle_timeout_ms * base::kMillisecond_ns;
+  upstream::Cluster* cluster = context_.clusters.find(cluster_name_);
+  if (cluster == nullptr) {
+    failure_ = upstream::Failure{upstream::Reason::no_healthy_endpoint,
+                                 base::Error{base::Code::no_capacity, base::Blame::upstream}};
+    co_return false;
+  }
+  writeHead(request);
+  upstream::FetchRequest fetch;
+  fetch.out.head = head_;
+  fetch.out.method =
+      plan.kind == policy::FetchKind::pass ? plan.request->method : std::string_view("GET");
+  fetch.out.body = request.body;
+  if (const auto* length = std::get_if<http::Length>(&request.framing)) {
+    fetch.out.body_bytes = length->n;
+  }
+  fetch.out.expect_continue = request.expect_continue;
+  fetch.out.interim = request.interim;
+  fetch.idempotent = upstream::isIdempotent(fetch.out.method);
+  fetch.num_retries = action.num_retries;
+  fetch.timeouts.response_ms = action.timeout_ms == 0 ? UINT32_MAX : limited(action.timeout_ms);
+  fetch.timeouts.idle_ms =
+      action.idle_timeout_ms == 0 ? UINT32_MAX : limited(action.idle_timeout_ms);
+  fetch.timeouts.per_try_ms = limited(action.per_try_timeout_ms);
+  const base::MonoTime begun = context_.reactor.now();
+  upstream::Fetched fetched = co_await upstream::fetch(*cluster, std::move(fetch), scope);
+  exchange_ = std::move(fetched.exchange);
+  failure_ = fetched.failure;
+  context_.stats.upstream_ns.record(context_.reactor.now().ns - begun.ns);
+  if (exchange_ == nullptr) {
+    context_.stats.upstream_failures++;
+  }
+  co_return exchange_ != nullptr;
+}
+
+rt::Task<void> OriginExchange::finish() {
+  if (exchange_ != nullptr) {
+    co_await exchange_->finish();
+    exchange_.reset();
+  }
+}
+
+rt::Task<cache::FetchOutcome> OriginPort::fetch(const cache::FetchPlan& plan,
+                                                rt::CancelScope& scope) {
+  cache::FetchOutcome outcome;
+  auto origin = std::make_unique<OriginExchange>(context_);
+  OriginRequest request;
+  request.plan = plan;
+  if (co_await origin->begin(std::move(request), scope)) {
+    outcome.stream = std::make_unique<ExchangeStream>(context_, std::move(origin));
+    co_return std::move(outcome);
+  }
+  outcome.failure = failureOf(origin->failure().reason);
+  outcome.error = origin->failure().error;
+  co_await origin->finish();
+  co_return std::move(outcome);
+}
+
+}  // namespace proxy

@@ -1,0 +1,111 @@
+// One request while it is answered: what was parsed, what was decided, and what the log and the counters want to
+// know in the end. The parts that own memory come from a pool, so that a usual request allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "source/cache/shard_cache.h"
+#include "source/config/model/snapshot.h"
+#include "source/http/codec.h"
+#include "source/http/uri.h"
+#include "source/policy/cache_status.h"
+#include "source/policy/request.h"
+#include "source/proxy/config_ref.h"
+
+namespace proxy {
+
+// Tables and strings that are reused from request to request.
+struct Scratch {
+  http::RequestHead head;
+  http::AuthorityBuffer authority;
+  cache::Keys keys;
+  http::ResponseHead stored;   // a stored head, parsed
+  http::Fields fields;         // being changed on the way to client or origin
+  http::Fields spare;
+  std::string text;            // a head being written
+  std::string target;          // when path and query are not adjacent in the request
+  std::string raw_head;        // a copy of the request's head, when its buffer must be given up
+};
+
+class ScratchPool {
+ public:
+  static constexpr size_t kSpares = 256;
+
+  class Lease {
+   public:
+    explicit Lease(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() { pool_.give(std::move(scratch_)); }
+    Scratch& operator*() { return *scratch_; }
+    Scratch* operator->() { return scratch_.get(); }
+
+   private:
+    ScratchPool& pool_;
+    std::unique_ptr<Scratch> scratch_;
+  };
+
+ private:
+  std::unique_ptr<Scratch> take() {
+    if (spares_.empty()) {
+      return std::make_unique<Scratch>();
+    }
+    std::unique_ptr<Scratch> scratch = std::move(spares_.back());
+    spares_.pop_back();
+    return scratch;
+  }
+  void give(std::unique_ptr<Scratch> scratch) {
+    if (spares_.size() < kSpares) {
+      spares_.push_back(std::move(scratch));
+    }
+  }
+  std::vector<std::unique_ptr<Scratch>> spares_;
+};
+
+// What became of a request; for the access log and the counters.
+struct Outcome {
+  uint16_t status = 0;                 // 0: nothing was sent
+  uint64_t head_bytes = 0;             // of the response
+  uint64_t body_bytes = 0;
+  std::string_view flags;              // Envoy's words: NR, UF, UH, UO, URX, UT, UC, DC, DPE
+  std::string_view details;
+  policy::CacheStatus cache;
+  bool cached_route = false;
+  std::string_view upstream_cluster;
+  std::string upstream_host;
+  std::optional<uint64_t> upstream_ns;
+  std::optional<uint64_t> age_s;
+};
+
+struct Request {
+  Request(Scratch& s, ConfigUse c) : scratch(s), config(std::move(c)) {}
+
+  Scratch& scratch;
+  ConfigUse config;
+  const config::ListenerConfig* listener = nullptr;
+  std::string_view raw_head;
+  http::Effective uri;
+  std::string_view target;             // path and query, as the client wrote them
+  const config::VirtualHost* host = nullptr;
+  const config::Route* route = nullptr;
+  http::Framing framing = http::NoBody{};
+  bool is_head = false;
+  bool keep_alive = false;
+  bool reuse = false;                  // the connection can carry another request
+  base::MonoTime begun;
+  int64_t begun_unix_ms = 0;
+  Outcome outcome;
+
+  const http::RequestHead& head() const { return scratch.head; }
+  const config::ForwardAction& forward() const {
+    return std::get<config::ForwardAction>(route->action);
+  }
+};
+
+}  // namespace proxy

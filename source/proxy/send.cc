@@ -1,0 +1,348 @@
+// Answers to the client: heads, bodies from the cache, local replies.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "source/http/range.h"
+#include "source/http/serialize.h"
+#include "source/policy/conditional.h"
+#include "source/policy/range_plan.h"
+#include "source/proxy/session.h"
+
+namespace proxy {
+namespace {
+
+constexpr size_t kTailSize = 512;
+
+http::Limits noLimits() {
+  http::Limits limits;
+  limits.head_bytes = UINT32_MAX;
+  limits.line_bytes = UINT32_MAX;
+  limits.fields = UINT16_MAX;
+  return limits;
+}
+
+bool hasNoBody(uint16_t status) { return status < 200 || status == 204 || status == 304; }
+
+iovec piece(std::string_view text) {
+  return iovec{const_cast<char*>(text.data()), text.size()};
+}
+
+iovec piece(std::span<const std::byte> bytes) {
+  return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+LocalReply replyFor(const base::Error& error) {
+  switch (error.code) {
+    case base::Code::head_too_large:
+      return LocalReply{431, "DPE", "request_head_too_large"};
+    case base::Code::unsupported:
+      return LocalReply{501, "DPE", "unsupported"};
+    case base::Code::bad_framing:
+      return LocalReply{400, "DPE", "bad_framing"};
+    default:
+      return LocalReply{400, "DPE", "bad_head"};
+  }
+}
+
+LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure) {
+  LocalReply reply;
+  reply.status = policy::statusOf(answer);
+  reply.details = policy::name(failure);
+  switch (failure) {
+    case policy::UpstreamFailure::no_endpoint:
+      reply.flags = "UH";
+      break;
+    case policy::UpstreamFailure::connect:
+      reply.flags = "UF";
+      break;
+    case policy::UpstreamFailure::timeout:
+      reply.flags = "UT";
+      break;
+    case policy::UpstreamFailure::bad_response:
+      reply.flags = "UPE";
+      break;
+    default:
+      reply.flags = "UC";
+  }
+  return reply;
+}
+
+void Session::setStatus(Request& request, uint16_t status) {
+  request.outcome.status = status;
+  uint64_t* const counters[] = {&context_.stats.downstream_rq_1xx, &context_.stats.downstream_rq_2xx,
+                                &context_.stats.downstream_rq_3xx, &context_.stats.downstream_rq_4xx,
+                                &context_.stats.downstream_rq_5xx};
+  if (status >= 100 && status < 600) {
+    (*counters[status / 100 - 1])++;
+  }
+}
+
+// The fields that every answer ends with: Cache-Status, Connection, and the blank line.
+size_t Session::writeTail(Request& request, std::span<char> out) {
+  http::HeadWriter tail(out);
+  const Outcome& outcome = request.outcome;
+  if (outcome.age_s.has_value()) {
+    tail.field(http::Name::age, *outcome.age_s);
+  }
+  if (request.route != nullptr &&
+      std::holds_alternative<config::ForwardAction>(request.route->action)) {
+    policy::CacheStatusBuffer buffer;
+    tail.field(http::Name::cache_status, policy::formatCacheStatus(outcome.cache, buffer));
+  }
+  if (!request.reuse) {
+    tail.field(http::Name::connection, "close");
+  } else if (request.head().minor == 0) {
+    tail.field(http::Name::connection, "keep-alive");
+  }
+  tail.end();
+  CHECK(tail.ok());
+  return tail.size();
+}
+
+void Session::cutOff(Request& request, bool by_client) {
+  (by_client ? context_.stats.downstream_rq_aborted : context_.stats.downstream_rq_truncated)++;
+  request.outcome.flags = by_client ? "DC" : "UC";
+  request.reuse = false;
+  open_ = false;
+  if (stream_.isOpen()) {
+    stream_.abort();
+  }
+}
+
+// Head and a first piece of the body, or another piece. False: the client has gone or stalled.
+rt::Task<bool> Session::write(Request& request, std::string_view head,
+                              std::span<const std::byte> body, bool chunked) {
+  std::array<iovec, 4> pieces;
+  size_t count = 0;
+  std::array<char, http::kChunkHeadSize> size_line;
+  if (!head.empty()) {
+    pieces[count++] = piece(head);
+    head_sent_ = true;
+  }
+  if (!body.empty()) {
+    if (chunked) {
+      pieces[count++] = piece(http::writeChunkHead(body.size(), size_line));
+    }
+    pieces[count++] = piece(body);
+    if (chunked) {
+      pieces[count++] = piece(http::kChunkEnd);
+    }
+  }
+  if (count == 0) {
+    co_return true;
+  }
+  const uint64_t idle_ms = request.listener == nullptr ? 60000 : request.listener->stream_idle_timeout_ms;
+  base::Status sent = co_await stream_.writev(std::span(pieces).first(count), scope_, after(idle_ms));
+  if (!sent.ok()) {
+    cutOff(request, true);
+    co_return false;
+  }
+  request.outcome.head_bytes += head.size();
+  request.outcome.body_bytes += body.size();
+  context_.stats.downstream_tx_bytes += head.size() + body.size();
+  co_return true;
+}
+
+rt::Task<void> Session::sendLocal(Request& request, LocalReply reply, std::string_view body) {
+  context_.stats.local_replies++;
+  if (reply.details == "bad_head") {
+    context_.stats.downstream_rq_bad_head++;
+  } else if (reply.status == 431) {
+    context_.stats.downstream_rq_head_too_large++;
+  }
+  request.outcome.flags = reply.flags;
+  request.outcome.details = reply.details;
+  request.outcome.age_s.reset();
+  if (request.outcome.cache.detail.empty()) {
+    request.outcome.cache.detail = reply.details;
+  }
+  setStatus(request, reply.status);
+  std::string text;
+  std::string content(body);
+  if (content.empty()) {
+    content.append(http::reasonPhrase(reply.status)).append("\n");
+  }
+  http::appendStatusLine(text, reply.status);
+  http::appendField(text, http::Name::date, context_.date.at(context_.reactor.turn().wall));
+  http::appendField(text, http::Name::content_type, "text/plain");
+  http::appendField(text, http::Name::content_length, content.size());
+  if (reply.status == 503) {
+    http::appendField(text, http::Name::retry_after, 1);
+  } else if (reply.status == 405) {
+    http::appendField(text, http::Name::allow, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  }
+  std::array<char, kTailSize> tail;
+  text.append(tail.data(), writeTail(request, tail));
+  const std::span<const std::byte> bytes =
+      request.is_head ? std::span<const std::byte>() : std::as_bytes(std::span(content));
+  static_cast<void>(co_await write(request, text, bytes, false));
+}
+
+// Redirects and direct responses of the configuration.
+rt::Task<void> Session::sendDirect(Request& request) {
+  context_.stats.direct_responses++;
+  std::string_view body;
+  std::string location;
+  uint16_t status = 200;
+  http::Fields& fields = request.scratch.fields;
+  fields.clear();
+  fields.add(http::Name::date, http::spelling(http::Name::date),
+             context_.date.at(context_.reactor.turn().wall));
+  if (const auto* redirect = std::get_if<config::RedirectAction>(&request.route->action)) {
+    config::RedirectFrom from;
+    from.scheme = http::name(request.uri.scheme);
+    from.authority = request.uri.authority;
+    from.target = request.target;
+    location = config::redirectLocation(*request.route, from);
+    status = redirect->status;
+    fields.add(http::Name::location, http::spelling(http::Name::location), location);
+    request.outcome.details = "redirect";
+  } else {
+    const auto& direct = std::get<config::DirectResponseAction>(request.route->action);
+    status = direct.status;
+    body = direct.body;
+    request.outcome.details = "direct_response";
+    if (!body.empty()) {
+      fields.add(http::Name::content_type, http::spelling(http::Name::content_type), "text/plain");
+    }
+  }
+  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  setStatus(request, status);
+  std::string& text = request.scratch.raw_head;
+  text.clear();
+  http::appendStatusLine(text, status);
+  http::appendFields(text, fields);
+  if (!hasNoBody(status)) {
+    http::appendField(text, http::Name::content_length, body.size());
+  }
+  std::array<char, kTailSize> tail;
+  text.append(tail.data(), writeTail(request, tail));
+  const bool bodiless = request.is_head || hasNoBody(status);
+  static_cast<void>(co_await write(
+      request, text, bodiless ? std::span<const std::byte>() : std::as_bytes(std::span(body)),
+      false));
+}
+
+// Writes the head of a changed answer to scratch.text, without the tail: 304, 206, 416, or the route's changes.
+Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup,
+                                  cache::Reader& reader) {
+  const cache::StoredHead& head = reader.head();
+  const base::UnixSeconds now = context_.reactor.turn().wall;
+  Shape shape{head.status, reader.length()};
+  http::ResponseHead& stored = request.scratch.stored;
+  const http::ParseOutcome parsed = http::parseResponseHead(head.text, noLimits(), stored);
+  CHECK(std::holds_alternative<http::Parsed>(parsed));  // we wrote it, and its checksum was right
+  std::array<char, http::kContentRangeSize> range_text;
+  std::string_view content_range;
+  if (lookup.has_conditionals &&
+      policy::evaluateConditional(request.head(), stored, base::UnixSeconds{head.received_s},
+                                  now) == policy::Condition::not_modified) {
+    shape.status = 304;
+  } else if (lookup.has_range && shape.length.has_value()) {
+    const policy::RangePlan plan = policy::planRange(request.head(), stored, *shape.length, now);
+    if (plan.kind == policy::RangePlan::Kind::single) {
+      const http::ByteRange wanted = plan.parts()[0];
+      content_range = http::writeContentRange({wanted, shape.length}, range_text);
+      reader.setRange(wanted.first, wanted.last);
+      shape = Shape{206, wanted.length()};
+    } else if (plan.kind == policy::RangePlan::Kind::unsatisfiable) {
+      content_range = http::writeContentRange({std::nullopt, shape.length}, range_text);
+      shape = Shape{416, 0};
+    }
+  }
+  http::Fields& fields = request.scratch.fields;
+  fields.clear();
+  for (const http::Field& field : stored.fields.all()) {
+    if (field.id != http::Name::content_length &&
+        (shape.status != 304 || policy::keptIn304(field))) {
+      fields.add(field.id, field.name, field.value);
+    }
+  }
+  if (!content_range.empty()) {
+    fields.add(http::Name::content_range, http::spelling(http::Name::content_range),
+               content_range);
+  }
+  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  std::string& text = request.scratch.text;
+  http::appendStatusLine(text, shape.status,
+                         shape.status == head.status ? stored.reason : std::string_view());
+  http::appendFields(text, fields);
+  if (shape.length.has_value() && !hasNoBody(shape.status)) {
+    http::appendField(text, http::Name::content_length, *shape.length);
+  }
+  return shape;
+}
+
+// A response of the cache: stored, or streaming from a fill. reader has its head.
+rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& lookup,
+                                   cache::Reader& reader) {
+  const cache::StoredHead& head = reader.head();
+  request.outcome.age_s = policy::ageOf(head.times, context_.reactor.turn().wall);
+  std::string& text = request.scratch.text;
+  text.clear();
+  Shape shape{head.status, reader.length()};
+  if (lookup.has_conditionals || lookup.has_range || !request.route->response_headers.empty()) {
+    shape = shapeHead(request, lookup, reader);
+  } else {
+    text.append(head.open());
+    if (!head.length_in_head && shape.length.has_value() && !hasNoBody(shape.status)) {
+      http::appendField(text, http::Name::content_length, *shape.length);
+    }
+  }
+  const bool bodiless = request.is_head || hasNoBody(shape.status);
+  const bool chunked = !bodiless && !shape.length.has_value() && request.head().minor > 0;
+  if (chunked) {
+    http::appendField(text, http::Name::transfer_encoding, "chunked");
+  } else if (!bodiless && !shape.length.has_value()) {
+    request.reuse = false;  // HTTP/1.0: the end of the connection is the end of the body
+  }
+  std::array<char, kTailSize> tail;
+  text.append(tail.data(), writeTail(request, tail));
+  setStatus(request, shape.status);
+  if (bodiless || shape.length == uint64_t{0}) {
+    static_cast<void>(co_await write(request, text, {}, false));
+    co_return;
+  }
+  static_cast<void>(co_await sendBody(request, reader, chunked));
+}
+
+// The head in scratch.text goes out with the first piece.
+rt::Task<bool> Session::sendBody(Request& request, cache::Reader& reader, bool chunked) {
+  std::string_view head = request.scratch.text;
+  while (true) {
+    base::Result<std::span<const std::byte>> next = co_await reader.next(scope_, base::kNever);
+    if (!next.ok()) {
+      if (!head.empty()) {
+        static_cast<void>(co_await write(request, head, {}, false));
+      }
+      cutOff(request, false);
+      co_return false;
+    }
+    const bool end = next.value().empty();
+    if (end && head.empty()) {
+      break;
+    }
+    if (!co_await write(request, head, next.value(), chunked)) {
+      co_return false;
+    }
+    head = {};
+    if (end) {
+      break;
+    }
+  }
+  if (!chunked) {
+    co_return true;
+  }
+  const std::string_view last = http::kLastChunk;
+  std::array<iovec, 1> pieces{piece(last)};
+  base::Status sent = co_await stream_.writev(pieces, scope_, after(60000));
+  if (!sent.ok()) {
+    cutOff(request, true);
+  }
+  co_return sent.ok();
+}
+
+}  // namespace proxy

@@ -1,0 +1,287 @@
+// Requests that go to the origin past the cache: the client's own request, body and interim responses included,
+// and the origin's own answer.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "source/http/chunked.h"
+#include "source/http/hop_by_hop.h"
+#include "source/http/serialize.h"
+#include "source/policy/error.h"
+#include "source/policy/invalidate.h"
+#include "source/policy/response.h"
+#include "source/proxy/session.h"
+
+namespace proxy {
+namespace {
+
+constexpr uint32_t kRelay_bytes = 64 << 10;
+
+bool hasNoBody(uint16_t status) { return status < 200 || status == 204 || status == 304; }
+
+}  // namespace
+
+// The request's body, pulled from the client as the origin takes it. It can be sent again only while none of
+// it has been taken.
+class RequestBody final : public upstream::BodySource {
+ public:
+  RequestBody(Session& session, const Request& request)
+      : session_(session),
+        request_(request),
+        decoder_(base::Blame::downstream),
+        chunked_(std::holds_alternative<http::Chunked>(request.framing)) {
+    if (const auto* length = std::get_if<http::Length>(&request.framing)) {
+      left_ = length->n;
+    }
+  }
+
+  rt::Task<base::Result<std::optional<Chunk>>> next(rt::CancelScope& scope) override {
+    taken_ = true;
+    while (!ended_) {
+      if (!chunked_ && left_ == 0) {
+        ended_ = true;
+        break;
+      }
+      if (session_.input_.unread().empty()) {
+        base::Error error;
+        if (!co_await session_.receive(
+                session_.after(request_.listener->stream_idle_timeout_ms), error)) {
+          co_return error;
+        }
+      }
+      const std::span<const std::byte> unread = std::as_bytes(session_.input_.unread());
+      if (!chunked_) {
+        const size_t bytes = std::min<uint64_t>(left_, unread.size());
+        session_.input_.consume(bytes);
+        left_ -= bytes;
+        co_return std::optional<Chunk>(unread.first(bytes));
+      }
+      base::Result<http::ChunkDecoder::Step> step = decoder_.feed(unread);
+      if (!step.ok()) {
+        co_return step.error();
+      }
+      session_.input_.consume(step.value().consumed);
+      if (step.value().end) {
+        ended_ = true;
+      } else if (!step.value().data.empty()) {
+        co_return std::optional<Chunk>(step.value().data);
+      }
+    }
+    co_return std::optional<Chunk>();
+  }
+  bool rewind() override { return !taken_; }
+  bool ended() const { return ended_ || (!chunked_ && left_ == 0); }
+
+ private:
+  Session& session_;
+  const Request& request_;
+  http::ChunkDecoder decoder_;
+  bool chunked_;
+  uint64_t left_ = 0;
+  bool taken_ = false;
+  bool ended_ = false;
+};
+
+// Passes 100 (Continue), 103 (Early Hints) and their like on to the client.
+class InterimRelay final : public upstream::InterimSink {
+ public:
+  InterimRelay(net::Stream& stream, const Request& request, Context& context)
+      : stream_(stream), request_(request), context_(context) {}
+  rt::Task<base::Status> onInterim(const http::ResponseHead& head,
+                                   rt::CancelScope& scope) override {
+    if (request_.head().minor == 0) {
+      co_return base::Unit{};  // HTTP/1.0 clients know none
+    }
+    std::string text;
+    http::appendStatusLine(text, head.status, head.reason);
+    const http::HopByHop hop(head.fields);
+    for (const http::Field& field : head.fields.all()) {
+      if (!hop.covers(field)) {
+        http::appendField(text, field.name, field.value);
+      }
+    }
+    http::appendHeadEnd(text);
+    context_.stats.downstream_rq_1xx++;
+    co_return co_await stream_.write(std::as_bytes(std::span(text)), scope, base::kNever);
+  }
+
+ private:
+  net::Stream& stream_;
+  const Request& request_;
+  Context& context_;
+};
+
+rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup) {
+  const bool has_body = unread_body_;
+  if (has_body) {
+    // Receiving the body gives up the buffer that the head was parsed from.
+    std::string& copy = request.scratch.raw_head;
+    copy.assign(request.raw_head);
+    http::Limits limits;
+    limits.head_bytes = limits.line_bytes = UINT32_MAX;
+    limits.fields = UINT16_MAX;
+    const http::ParseOutcome parsed =
+        http::parseRequestHead(copy, limits, request.scratch.head);
+    CHECK(std::holds_alternative<http::Parsed>(parsed));
+    request.raw_head = copy;
+    base::Result<http::Effective> uri =
+        http::effectiveUri(request.head(), http::Scheme::http, request.scratch.authority);
+    CHECK(uri.ok());
+    request.uri = uri.value();
+    request.scratch.target.assign(request.target);
+    request.target = request.scratch.target;
+  }
+  RequestBody body(*this, request);
+  InterimRelay interim(stream_, request, context_);
+  OriginRequest out;
+  out.plan.snapshot = &*request.config;
+  out.plan.route = request.route;
+  out.plan.request = &request.head();
+  out.plan.uri = &request.uri;
+  out.plan.client_address = peerIp();
+  out.plan.via = request.listener->via;
+  out.plan.kind = policy::FetchKind::pass;
+  out.body = has_body ? &body : nullptr;
+  out.framing = request.framing;
+  out.expect_continue = has_body && http::expectsContinue(request.head());
+  out.interim = &interim;
+  policy::Exchange exchange{context_.reactor.turn().wall, {}};
+  const base::MonoTime begun = context_.reactor.now();
+  OriginExchange origin(context_);
+  const bool answered = co_await origin.begin(std::move(out), scope_);
+  request.outcome.upstream_ns = context_.reactor.now().ns - begun.ns;
+  exchange.received = context_.reactor.turn().wall;
+  if (!answered) {
+    const policy::UpstreamFailure failure = failureOf(origin.failure().reason);
+    LocalReply reply = replyFor(policy::onUpstreamError(failure), failure);
+    if (origin.failure().reason == upstream::Reason::request_body) {
+      reply = origin.failure().error.code == base::Code::timeout
+                  ? LocalReply{408, "DT", "request_body_timeout"}
+                  : replyFor(origin.failure().error);
+    }
+    co_await origin.finish();
+    co_await sendLocal(request, reply);
+    co_return;
+  }
+  request.outcome.upstream_host = origin.exchange().peer().text();
+  const http::ResponseHead& response = origin.exchange().head();
+  request.outcome.cache.fwd_status = response.status;
+  if (lookup != nullptr && !request.is_head) {
+    const policy::StoreDecision decision = policy::decideStore(
+        request.head(), lookup->directives, response, exchange, request.route->policy);
+    if (const auto* why = std::get_if<policy::NoStoreReason>(&decision)) {
+      request.outcome.cache.detail = policy::name(*why);
+    } else {
+      // The note that this key is not stored is out of date: the next request fetches for the cache.
+      static_cast<void>(co_await cacheOf(request).invalidate(request.scratch.keys));
+    }
+  }
+  if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
+    co_await invalidate(request, response);
+  }
+  if (has_body && body.ended()) {
+    unread_body_ = false;
+    request.reuse = request.keep_alive && !draining_ && !context_.draining;
+  }
+  co_await relay(request, origin);
+  co_await origin.finish();
+}
+
+// What an unsafe request has made untrustworthy (RFC 9111 4.4).
+rt::Task<void> Session::invalidate(Request& request, const http::ResponseHead& response) {
+  policy::Invalidation uris = policy::invalidatedBy(request.head(), request.uri, response);
+  cache::Keys keys;
+  for (uint8_t i = 0; i < uris.count; i++) {
+    policy::cacheKey(uris.uris[i].parts(), request.route->policy.key, keys.primary);
+    cacheOf(request).locate(keys);
+    context_.stats.cache_invalidations +=
+        co_await cacheOf(request).invalidate(keys) ? 1 : 0;
+  }
+}
+
+// The origin's response as it is, without what was meant for the connection it came by.
+rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
+  const http::ResponseHead& response = origin.exchange().head();
+  http::Fields& fields = request.scratch.fields;
+  fields.clear();
+  const http::HopByHop hop(response.fields);
+  for (const http::Field& field : response.fields.all()) {
+    if (field.id != http::Name::content_length && field.id != http::Name::cache_status &&
+        !hop.covers(field)) {
+      fields.add(field.id, field.name, field.value);
+    }
+  }
+  if (!fields.has(http::Name::date)) {
+    fields.add(http::Name::date, http::spelling(http::Name::date),
+               context_.date.at(context_.reactor.turn().wall));
+  }
+  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  const bool bodiless = request.is_head || hasNoBody(response.status);
+  const std::optional<uint64_t> length =
+      bodiless ? http::contentLength(response) : origin.exchange().bodyLength();
+  const bool chunked = !bodiless && !length.has_value() && request.head().minor > 0;
+  std::string& text = request.scratch.text;
+  text.clear();
+  http::appendStatusLine(text, response.status, response.reason);
+  http::appendFields(text, fields);
+  if (length.has_value() && response.status != 204 && response.status != 304) {
+    http::appendField(text, http::Name::content_length, *length);
+  } else if (chunked) {
+    http::appendField(text, http::Name::transfer_encoding, "chunked");
+  } else if (!bodiless) {
+    request.reuse = false;
+  }
+  std::array<char, 512> tail;
+  text.append(tail.data(), writeTail(request, tail));
+  setStatus(request, response.status);
+  if (bodiless) {
+    static_cast<void>(co_await write(request, text, {}, false));
+    co_return;
+  }
+  static_cast<void>(co_await relayBody(request, origin, chunked));
+}
+
+rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, bool chunked) {
+  std::string_view head = request.scratch.text;
+  const uint64_t length = origin.exchange().bodyLength().value_or(kRelay_bytes);
+  base::Result<rt::Buffer> buffer = co_await context_.buffers.take(
+      static_cast<uint32_t>(std::clamp<uint64_t>(length, 1, kRelay_bytes)), scope_);
+  if (!buffer.ok()) {
+    cutOff(request, false);
+    co_return false;
+  }
+  while (true) {
+    base::Result<uint32_t> read = co_await origin.exchange().readBody(
+        buffer.value().span(), scope_, context_.reactor.now() + origin.idle_ns());
+    if (!read.ok()) {
+      if (!head.empty()) {
+        static_cast<void>(co_await write(request, head, {}, false));
+      }
+      cutOff(request, false);
+      co_return false;
+    }
+    const std::span<const std::byte> bytes = buffer.value().span().first(read.value());
+    if (!bytes.empty() || !head.empty()) {
+      if (!co_await write(request, head, bytes, chunked)) {
+        co_return false;
+      }
+      head = {};
+    }
+    if (bytes.empty()) {
+      break;
+    }
+  }
+  if (!chunked) {
+    co_return true;
+  }
+  std::string last;
+  http::appendLastChunk(last, origin.exchange().trailers());
+  base::Status sent = co_await stream_.write(std::as_bytes(std::span(last)), scope_,
+                                             after(request.listener->stream_idle_timeout_ms));
+  if (!sent.ok()) {
+    cutOff(request, true);
+  }
+  co_return sent.ok();
+}
+
+}  // namespace proxy

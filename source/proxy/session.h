@@ -1,0 +1,119 @@
+// One client's connection: reads requests, finds what each is to be answered with, and sends the answer. The
+// coroutine of an idle connection holds a few hundred bytes; everything else comes and goes with a request.
+//
+//   session.cc       the loop: read a head, parse, route, answer, again
+//   serve_cached.cc  lookup, fill, validation, what may be served stale
+//   serve_pass.cc    requests that go to the origin past the cache
+//   send.cc          heads and bodies to the client
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "source/base/intrusive_list.h"
+#include "source/net/acceptor.h"
+#include "source/net/stream.h"
+#include "source/policy/serve.h"
+#include "source/proxy/context.h"
+#include "source/proxy/input.h"
+#include "source/proxy/origin.h"
+#include "source/proxy/request.h"
+
+namespace proxy {
+
+// An error's answer: the one place that chooses status codes for errors.
+struct LocalReply {
+  uint16_t status = 500;
+  std::string_view flags;    // for the access log
+  std::string_view details;  // a word for logs and statistics
+};
+LocalReply replyFor(const base::Error& error);             // of a request's head or framing
+LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure);
+
+class Session : public base::ListHook {
+ public:
+  Session(Context& context, ScratchPool& scratch, net::Stream stream, net::ConnectionSlot slot,
+          std::string_view listener, uint64_t id, rt::CancelScope& parent);
+  ~Session();
+
+  // To the end of the connection.
+  rt::Task<void> run();
+  // Ends the connection: at once if no request has begun, else with the answer to the one that has.
+  void drain();
+  std::string_view listener() const { return listener_name_; }
+
+ private:
+  friend class RequestBody;
+  // session.cc
+  rt::Task<bool> readHead();
+  rt::Task<bool> receive(base::MonoTime deadline, base::Error& error);
+  rt::Task<void> serve();
+  rt::Task<void> linger();
+  bool parse(Request& request, LocalReply& problem);
+  bool findRoute(Request& request, LocalReply& problem);
+  rt::Task<void> answer(Request& request);
+  void finishRequest(Request& request);
+  void logAccess(Request& request);
+  const config::ListenerConfig* findListener(const config::Snapshot& snapshot) const;
+  const config::ListenerConfig* listenerNow() const;
+  base::MonoTime after(uint64_t ms) const;  // 0: never
+
+  // serve_cached.cc
+  rt::Task<void> serveCached(Request& request, const policy::Lookup& lookup);
+  bool quickHit(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  rt::Task<bool> serveStored(Request& request, const policy::Lookup& lookup,
+                             cache::Reader& reader, cache::LookupResult& seen, bool validated);
+  enum class Next : uint8_t { done, look_again, look_again_validated, pass };
+  rt::Task<Next> fetchForCache(Request& request, const policy::Lookup& lookup,
+                               cache::Reader& stored, const cache::LookupResult& seen,
+                               policy::ServeDecision decision);
+  rt::Task<Next> serveFill(Request& request, const policy::Lookup& lookup, cache::Reader& stored,
+                           cache::Reader& live, bool stored_usable, bool collapsed);
+  rt::Task<void> sendStale(Request& request, const policy::Lookup& lookup, cache::Reader& stored);
+  cache::FillRequest fillRequest(Request& request, const policy::Lookup& lookup) const;
+  cache::ShardCache& cacheOf(const Request& request) const;
+
+  // serve_pass.cc
+  rt::Task<void> servePass(Request& request, const policy::Lookup* lookup);
+  rt::Task<void> relay(Request& request, OriginExchange& origin);
+  rt::Task<bool> relayBody(Request& request, OriginExchange& origin, bool chunked);
+  rt::Task<void> invalidate(Request& request, const http::ResponseHead& response);
+
+  // send.cc
+  rt::Task<void> sendLocal(Request& request, LocalReply reply, std::string_view body = {});
+  rt::Task<void> sendDirect(Request& request);
+  rt::Task<void> sendObject(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  rt::Task<bool> sendBody(Request& request, cache::Reader& reader, bool chunked);
+  struct Shape {
+    uint16_t status = 0;
+    std::optional<uint64_t> length;  // of the content
+  };
+  Shape shapeHead(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  size_t writeTail(Request& request, std::span<char> out);
+  rt::Task<bool> write(Request& request, std::string_view head, std::span<const std::byte> body,
+                       bool chunked);
+  void cutOff(Request& request, bool by_client);
+  void setStatus(Request& request, uint16_t status);
+
+  Context& context_;
+  ScratchPool& scratch_;
+  net::Stream stream_;
+  net::ConnectionSlot slot_;
+  rt::CancelScope scope_;
+  Input input_;
+  std::string listener_name_;
+  uint64_t id_;
+  uint64_t requests_ = 0;
+  bool serving_ = false;
+  bool draining_ = false;
+  bool head_sent_ = false;            // of the current request's response
+  bool open_ = true;                  // the connection may carry another request
+  bool unread_body_ = false;          // the client may still be sending what nobody reads
+  std::array<char, net::Address::kText_bytes> peer_text_;
+  uint8_t peer_text_size_ = 0;
+  std::string_view peerIp() const { return {peer_text_.data(), peer_text_size_}; }
+};
+
+}  // namespace proxy

@@ -1,0 +1,101 @@
+// The copying of a shard's figures; no decision is taken here.
+#include "source/shard/shard.h"
+
+namespace shard {
+
+CacheReport Shard::reportCache(cache::ShardCache& cache) const {
+  CacheReport report;
+  report.name = cache.shared().name;
+  report.memory_bytes = cache.ram().usedBytes();
+  report.memory_budget_bytes = cache.ram().budgetBytes();
+  report.memory_objects = cache.ram().count();
+  report.memory = cache.ram().stats();
+  report.lookups = cache.stats();
+  for (const std::unique_ptr<cache::Stripe>& stripe : cache.stripes()) {
+    if (stripe == nullptr) {
+      continue;
+    }
+    store::StripeStore& store = stripe->store();
+    const store::Superblock& superblock = store.shared().files.superblock;
+    report.stripes_owned++;
+    report.index_entries += store.index().size();
+    report.index_bytes += store.index().memoryBytes();
+    report.index_evictions += store.index().evictions();
+    report.disk_capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
+    report.fills_active += stripe->fillsRunning();
+    report.stripe.fills += stripe->stats().fills;
+    report.stripe.collapsed += stripe->stats().collapsed;
+    report.stripe.fills_refused += stripe->stats().fills_refused;
+    report.stripe.hit_for_miss += stripe->stats().hit_for_miss;
+    report.stripe.purges += stripe->stats().purges;
+    report.stripe.invalidations += stripe->stats().invalidations;
+    if (!store.ready()) {
+      continue;
+    }
+    const store::SegmentAllocator& allocator = store.log().allocator();
+    const uint64_t free = allocator.freeCount();
+    report.segments_free += free;
+    report.segments_bad += allocator.badCount();
+    report.disk_used_bytes += (superblock.segment_count - free) * superblock.segment_bytes;
+    const store::WriteStats& writes = store.log().stats();
+    report.writes.appended_records += writes.appended_records;
+    report.writes.appended_bytes += writes.appended_bytes;
+    report.writes.writes += writes.writes;
+    report.writes.written_bytes += writes.written_bytes;
+    report.writes.errors += writes.errors;
+    report.writes.refused += writes.refused;
+    report.writes.reclaimed_segments += writes.reclaimed_segments;
+    report.writes.reinserted_records += writes.reinserted_records;
+    report.writes.reinserted_bytes += writes.reinserted_bytes;
+    report.writes.dropped_records += writes.dropped_records;
+    report.writes.latency_ns.merge(writes.latency_ns);
+  }
+  return report;
+}
+
+rt::Task<void> Shard::collectStats(CollectStats* call) {
+  ShardStats& out = *call->stats;
+  out.id = options_.id;
+  out.proxy = stats_;
+  out.io = reactor_.engine().stats();
+  out.reactor = reactor_.stats();
+  out.peers = peers_.stats();
+  out.reads = reader_.stats();
+  out.access_log = access_log_.stats();
+  out.buffer_bytes_in_use = buffers_.bytesInUse();
+  out.buffer_waits = buffers_.waits();
+  out.receive_buffers_in_use = receive_.inUse();
+  out.receive_buffers_exhausted = receive_.exhausted();
+  out.connections_open = connections_.open();
+  out.connection_limit = connections_.limit();
+  out.config_version = config_.has() ? config_.current().version : 0;
+  out.configs_retained = config_.has() ? config_.retained() : 0;
+  for (const auto& [fd, listening] : listening_) {
+    ListenerStats stats{listening->name, listening->acceptor.stats()};
+    out.listeners.push_back(std::move(stats));
+  }
+  clusters_.forEach([&out](upstream::Cluster& cluster) {
+    ClusterReport report;
+    report.name = cluster.spec().name;
+    report.stats = cluster.stats();
+    report.gauges = cluster.gauges();
+    cluster.forEachEndpoint([&report](const upstream::Cluster::EndpointView& view) {
+      EndpointReport endpoint;
+      endpoint.address = view.endpoint.address.text();
+      endpoint.weight = view.weight;
+      endpoint.healthy = view.healthy;
+      endpoint.cx_active = view.endpoint.pins;
+      endpoint.rq_active = view.endpoint.rq_active;
+      endpoint.stats = view.endpoint.stats;
+      report.endpoints.push_back(std::move(endpoint));
+    });
+    out.clusters.push_back(std::move(report));
+  });
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    out.call_ns.merge(cache->stats().call_ns);
+    out.caches.push_back(reportCache(*cache));
+  }
+  co_return;
+}
+
+}  // namespace shard

@@ -1,0 +1,93 @@
+// What the control thread asks of a shard: a closed set of calls (rt/peers.h), each in the caller's frame.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/cache/calls.h"
+#include "source/config/model/snapshot.h"
+#include "source/rt/peers.h"
+#include "source/shard/stats.h"
+#include "source/upstream/cluster.h"
+
+namespace shard {
+
+enum class Verb : rt::Verb {
+  apply_config = cache::kVerbCount,
+  set_endpoints,
+  collect_stats,
+  drain,
+  stop,
+  lookup,
+};
+static_assert(static_cast<rt::Verb>(Verb::lookup) < rt::kVerbs);
+constexpr rt::Verb verb(Verb v) { return static_cast<rt::Verb>(v); }
+
+// A listening socket of this shard, borrowed from the control thread until a later configuration leaves it out
+// and its reply has come.
+struct ListenerSocket {
+  std::string listener;
+  int fd = -1;
+};
+
+// Replies when the shard uses the configuration and no longer accepts on sockets that are left out.
+struct ApplyConfig : rt::CallHeader {
+  ApplyConfig() { rt::CallHeader::verb = shard::verb(Verb::apply_config); }
+  std::shared_ptr<const config::Snapshot> snapshot;
+  std::vector<ListenerSocket> sockets;
+  int access_log_fd = -1;  // -1: none
+};
+
+// The addresses of a strict_dns cluster.
+struct SetEndpoints : rt::CallHeader {
+  SetEndpoints() { rt::CallHeader::verb = shard::verb(Verb::set_endpoints); }
+  std::string cluster;
+  std::vector<upstream::ResolvedEndpoint> endpoints;
+};
+
+struct CollectStats : rt::CallHeader {
+  CollectStats() { rt::CallHeader::verb = shard::verb(Verb::collect_stats); }
+  ShardStats* stats = nullptr;  // the caller's
+};
+
+// Stops accepting, closes idle connections, and replies when the last request has ended or the time is over.
+struct Drain : rt::CallHeader {
+  Drain() { rt::CallHeader::verb = shard::verb(Verb::drain); }
+  uint64_t deadline_ns = 0;     // of the monotonic clock
+  bool keep_connections = false;  // only stop accepting
+  // Reply.
+  uint32_t open = 0;            // connections that were left
+};
+
+// Ends everything, in order, and leaves the loop after the reply. Phase 1 ends sessions (on all shards, before any
+// shard's stripes stop), phase 2 the rest.
+struct Stop : rt::CallHeader {
+  Stop() { rt::CallHeader::verb = shard::verb(Verb::stop); }
+  uint8_t phase = 1;
+};
+
+// What a GET would find, without fetching anything. Asked of the stripe's owner.
+struct LookupObject : rt::CallHeader {
+  LookupObject() { rt::CallHeader::verb = shard::verb(Verb::lookup); }
+  uint16_t cache = 0;
+  std::string_view key;
+  const http::Fields* request = nullptr;
+  // Reply.
+  cache::Found found = cache::Found::absent;
+  bool in_memory = false;
+  bool stale_now = false;
+  std::string stored_key;
+  std::string vary;
+  uint16_t status = 0;
+  std::string head;
+  policy::Times times;
+  policy::Traits traits;
+  std::optional<uint64_t> length;
+  store::Entry entry;
+  bool large = false;
+};
+
+}  // namespace shard

@@ -1,0 +1,234 @@
+#include "source/shard/shard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "source/upstream/from_config.h"
+
+namespace shard {
+namespace {
+
+constexpr uint32_t kServing = 4096;  // calls of the control thread at once; it makes far fewer
+
+}  // namespace
+
+Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
+             net::SocketFactory& sockets,
+             const std::vector<std::unique_ptr<cache::CacheShared>>& caches)
+    : options_(options),
+      reactor_(engine),
+      peers_(reactor_, mesh, options.id),
+      receive_(engine, options.receive_buffers),
+      buffers_(options.buffer_pool_bytes),
+      random_(options.seed),
+      reader_(reactor_, buffers_, options.disk_reads),
+      access_log_(reactor_),
+      sockets_(sockets),
+      clusters_(upstream::Context{reactor_, receive_, sockets, random_, {}}, options.shards),
+      context_{reactor_,   receive_, buffers_,    sockets, clusters_, caches_,
+               config_,    access_log_, stats_, date_,   options.id},
+      origin_(context_),
+      connections_(options.max_connections),
+      sessions_(reactor_, UINT32_MAX, session_scope_),
+      serving_(reactor_, kServing) {
+  CHECK(buffers_.ok());
+  buffers_.setRegistered(engine.registerRegion(buffers_.region()));
+  for (uint16_t i = 0; i < caches.size(); i++) {
+    cache::StripeServices services;
+    services.reactor = &reactor_;
+    services.peers = &peers_;
+    services.pool = &buffers_;
+    services.reader = &reader_;
+    services.origin = &origin_;
+    caches_.push_back(std::make_unique<cache::ShardCache>(services, *caches[i], i));
+  }
+  calls_ = std::make_unique<cache::CallServer>(peers_, caches_);
+  peers_.serve(verb(Verb::apply_config), &serve<ApplyConfig, &Shard::applyConfig>, this);
+  peers_.serve(verb(Verb::set_endpoints), &serve<SetEndpoints, &Shard::setEndpoints>, this);
+  peers_.serve(verb(Verb::collect_stats), &serve<CollectStats, &Shard::collectStats>, this);
+  peers_.serve(verb(Verb::drain), &serve<Drain, &Shard::drain>, this);
+  peers_.serve(verb(Verb::stop), &serve<Stop, &Shard::stop>, this);
+  peers_.serve(verb(Verb::lookup), &serve<LookupObject, &Shard::lookup>, this);
+}
+
+Shard::~Shard() { CHECK(stopped_); }
+
+rt::Task<std::vector<std::string>> Shard::start() {
+  std::vector<std::string> problems;
+  rt::CancelScope never;
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    std::vector<std::string> found = co_await cache->start(never);
+    problems.insert(problems.end(), found.begin(), found.end());
+  }
+  access_log_.start();
+  co_return problems;
+}
+
+// Calls.
+
+template <class Call, rt::Task<void> (Shard::*kServe)(Call*)>
+void Shard::serve(void* context, rt::CallHeader& call) {
+  auto& self = *static_cast<Shard*>(context);
+  const bool spawned =
+      self.serving_.spawn(self.serveAndReply<Call, kServe>(static_cast<Call*>(&call)));
+  CHECK(spawned);
+}
+
+template <class Call, rt::Task<void> (Shard::*kServe)(Call*)>
+rt::Task<void> Shard::serveAndReply(Call* call) {
+  co_await (this->*kServe)(call);
+  const bool last = stopped_;
+  peers_.reply(*call);
+  if (last) {
+    reactor_.stop();
+  }
+}
+
+rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
+  config_.set(call->snapshot);
+  access_log_.setFile(call->access_log_fd);
+  clusters_.update(upstream::fromConfig(call->snapshot->clusters));
+  std::vector<int> gone;
+  for (const auto& [fd, listening] : listening_) {
+    const bool stays = std::any_of(call->sockets.begin(), call->sockets.end(),
+                                   [fd = fd](const ListenerSocket& s) { return s.fd == fd; });
+    if (!stays) {
+      gone.push_back(fd);
+    }
+  }
+  for (const ListenerSocket& socket : call->sockets) {
+    if (!listening_.contains(socket.fd)) {
+      listen(socket);
+    }
+  }
+  for (const int fd : gone) {
+    const std::string name = listening_.at(fd)->name;
+    co_await unlisten(fd);
+    const bool still_there = std::any_of(
+        call->snapshot->listeners.begin(), call->snapshot->listeners.end(),
+        [&name](const config::ListenerConfig& l) { return l.name == name; });
+    if (!still_there) {
+      drainSessions(name);
+    }
+  }
+  if (config_.retained() == 0) {
+    clusters_.releaseRetired();
+  }
+}
+
+Shard::Listening::Listening(Shard& s, std::string listener, int f)
+    : shard(s),
+      name(std::move(listener)),
+      fd(f),
+      acceptor(f, s.sockets_, s.connections_, *this),
+      task(s.reactor_, 1) {}
+
+bool Shard::Listening::accepted(int fd, net::ConnectionSlot slot) {
+  return shard.sessions_.spawn(shard.runSession(fd, std::move(slot), name));
+}
+
+void Shard::listen(const ListenerSocket& socket) {
+  auto listening = std::make_unique<Listening>(*this, socket.listener, socket.fd);
+  const bool spawned = listening->task.spawn(listening->acceptor.run(listening->scope));
+  CHECK(spawned);
+  listening_.emplace(socket.fd, std::move(listening));
+}
+
+rt::Task<void> Shard::unlisten(int fd) {
+  Listening& listening = *listening_.at(fd);
+  listening.scope.request();
+  co_await listening.task.join();
+  rt::CancelScope drain_scope;
+  co_await listening.acceptor.drain(drain_scope);
+  net::AcceptorStats& closed = closed_acceptors_[listening.name];
+  closed.accepted += listening.acceptor.stats().accepted;
+  listening_.erase(fd);
+}
+
+rt::Task<void> Shard::runSession(int fd, net::ConnectionSlot slot, std::string listener) {
+  net::Stream stream(receive_, sockets_, fd, base::Blame::downstream);
+  proxy::Session session(context_, scratch_, std::move(stream), std::move(slot), listener,
+                         ++next_connection_, session_scope_);
+  open_sessions_.pushBack(&session);
+  co_await session.run();
+  session.unlink();
+}
+
+void Shard::drainSessions(std::string_view listener) {
+  proxy::Session* next = nullptr;
+  for (proxy::Session* session = open_sessions_.front(); session != nullptr; session = next) {
+    next = open_sessions_.next(session);
+    if (listener.empty() || session->listener() == listener) {
+      session->drain();  // wakes it at most; it runs later
+    }
+  }
+}
+
+rt::Task<void> Shard::setEndpoints(SetEndpoints* call) {
+  clusters_.setEndpoints(call->cluster, call->endpoints);
+  co_return;
+}
+
+rt::Task<void> Shard::drain(Drain* call) {
+  std::vector<int> fds;
+  for (const auto& [fd, listening] : listening_) {
+    fds.push_back(fd);
+  }
+  for (const int fd : fds) {
+    co_await unlisten(fd);
+  }
+  if (!call->keep_connections) {
+    context_.draining = true;
+    drainSessions({});
+    rt::CancelScope never;
+    while (sessions_.size() > 0 && reactor_.now().ns < call->deadline_ns) {
+      co_await rt::Sleep(reactor_.now() + 10 * base::kMillisecond_ns, never);
+    }
+  }
+  call->open = sessions_.size();
+}
+
+rt::Task<void> Shard::stop(Stop* call) {
+  if (call->phase == 1) {
+    Drain now;
+    co_await drain(&now);
+    session_scope_.request();
+    co_await sessions_.join();
+    co_return;
+  }
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    co_await cache->stop();
+  }
+  co_await clusters_.shutdown();
+  co_await access_log_.stop();
+  stopped_ = true;
+}
+
+rt::Task<void> Shard::lookup(LookupObject* call) {
+  cache::ShardCache& cache = *caches_[call->cache];
+  cache::Keys keys;
+  keys.primary = call->key;
+  cache.locate(keys);
+  cache::Reader reader;
+  rt::CancelScope never;
+  const cache::LookupResult result =
+      co_await cache.lookup(keys, *call->request, reader, never,
+                            reactor_.now() + 5 * base::kSecond_ns);
+  call->found = result.found;
+  call->stale_now = result.stale_now;
+  call->entry = result.entry.value_or(store::Entry{});
+  call->stored_key = keys.key();
+  call->vary = keys.rule.has_value() ? keys.rule->names : std::string();
+  if (result.found == cache::Found::object) {
+    call->in_memory = reader.source() == cache::Reader::Source::memory;
+    call->large = reader.source() == cache::Reader::Source::extents;
+    call->status = reader.head().status;
+    call->head = reader.head().text;
+    call->times = reader.head().times;
+    call->traits = reader.head().traits;
+    call->length = reader.length();
+  }
+  co_await reader.close();
+}
+
+}  // namespace shard

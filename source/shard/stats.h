@@ -1,0 +1,88 @@
+// All that one shard can tell about itself at an instant, copied whole into the control thread's memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "source/cache/ram_tier.h"
+#include "source/cache/shard_cache.h"
+#include "source/cache/stripe.h"
+#include "source/net/acceptor.h"
+#include "source/proxy/access_log.h"
+#include "source/proxy/stats.h"
+#include "source/rt/io_engine.h"
+#include "source/rt/peers.h"
+#include "source/rt/reactor.h"
+#include "source/store/io/log.h"
+#include "source/store/io/record_reader.h"
+#include "source/telemetry/histogram.h"
+#include "source/upstream/stats.h"
+
+namespace shard {
+
+struct ListenerStats {
+  std::string name;
+  net::AcceptorStats acceptor;
+};
+
+struct EndpointReport {
+  std::string address;
+  uint32_t weight = 1;
+  bool healthy = true;
+  uint32_t cx_active = 0;
+  uint32_t rq_active = 0;
+  upstream::EndpointStats stats;
+};
+
+struct ClusterReport {
+  std::string name;
+  upstream::ClusterStats stats;
+  upstream::ClusterGauges gauges;
+  std::vector<EndpointReport> endpoints;
+};
+
+// The stripes that the shard owns, added up.
+struct CacheReport {
+  std::string name;
+  uint32_t stripes_owned = 0;
+  uint64_t index_entries = 0;
+  uint64_t index_bytes = 0;
+  uint64_t index_evictions = 0;
+  uint64_t disk_capacity_bytes = 0;
+  uint64_t disk_used_bytes = 0;        // segments that are not free
+  uint64_t segments_free = 0;
+  uint64_t segments_bad = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t memory_budget_bytes = 0;
+  uint64_t memory_objects = 0;
+  uint64_t fills_active = 0;
+  cache::RamStats memory;
+  cache::ShardCacheStats lookups;
+  cache::StripeStats stripe;
+  store::WriteStats writes;
+};
+
+struct ShardStats {
+  base::ShardId id{};
+  proxy::ProxyStats proxy;
+  rt::IoStats io;
+  rt::ReactorStats reactor;
+  rt::PeersStats peers;
+  telemetry::Histogram call_ns;        // cross-shard calls, from sending to reply
+  store::ReadStats reads;
+  proxy::AccessLogStats access_log;
+  uint64_t buffer_bytes_in_use = 0;
+  uint64_t buffer_waits = 0;
+  uint64_t receive_buffers_in_use = 0;
+  uint64_t receive_buffers_exhausted = 0;
+  uint64_t connections_open = 0;
+  uint64_t connection_limit = 0;
+  uint64_t config_version = 0;
+  uint64_t configs_retained = 0;
+  std::vector<ListenerStats> listeners;
+  std::vector<ClusterReport> clusters;
+  std::vector<CacheReport> caches;
+};
+
+}  // namespace shard
