@@ -129,6 +129,37 @@ TEST_F(AcceptorTest, ARaisedLimitLetsItGoOnAndALoweredOneClosesNothing) {
   runUntilEmpty(group);
 }
 
+TEST_F(AcceptorTest, ListenersThatShareALimitExceedItByOneEachAtMostAndNoneStarves) {
+  const int second = listenAnywhere(64);
+  ConnectionLimit limit(1);
+  Keeper keeper;
+  Acceptor first_acceptor(listening_, sockets_, limit, keeper);
+  Acceptor second_acceptor(second, sockets_, limit, keeper);
+  rt::TaskGroup group(*reactor_, 2);
+  group.spawn(first_acceptor.run(scope_));
+  group.spawn(second_acceptor.run(scope_));
+  connectClients(2);
+  for (int i = 0; i < 2; i++) {
+    clients_.push_back(connectTo(Address::localOf(second)));
+  }
+  runUntil([&] {
+    return first_acceptor.stats().limit_waits == 1 && second_acceptor.stats().limit_waits == 1;
+  });
+  EXPECT_EQ(keeper.size(), 2u);
+  EXPECT_EQ(first_acceptor.stats().accepted, 1u);
+  EXPECT_EQ(second_acceptor.stats().accepted, 1u);
+  keeper.dropFirst();
+  reactor_->runTurn(false);
+  EXPECT_EQ(keeper.size(), 1u);  // still at the limit
+  keeper.dropFirst();
+  runUntil([&] {
+    return first_acceptor.stats().accepted == 2 && second_acceptor.stats().accepted == 2;
+  });
+  scope_.request();
+  runUntilEmpty(group);
+  close(second);
+}
+
 TEST_F(AcceptorTest, ResetsWhatTheHandlerRefuses) {
   ConnectionLimit limit(2);
   Keeper keeper;

@@ -38,7 +38,7 @@ class OperatorLog {
   // Opens the file again by its name; lines go on to the old one if that fails.
   base::Status reopen(std::string& why_not);
   // Lines that could not be written, such as on a full disk.
-  uint64_t failures() const { return failures_; }
+  uint64_t failures() const;
 
  private:
   struct Impl;
@@ -49,7 +49,6 @@ class OperatorLog {
   LogLevel level_;
   std::unique_ptr<Impl> impl_;
   std::string line_;
-  uint64_t failures_ = 0;
 };
 
 }  // namespace telemetry
