@@ -17,12 +17,14 @@ Exchange::Exchange(Cluster& cluster, Connection& connection, rt::CancelScope& sc
       reused_(connection.reused()),
       sender_(cluster.context().reactor, scope),
       senders_(cluster.context().reactor, 1),
-      buffer_(cluster.headBuffers().take()) {}
+      held_(cluster.headBuffers().take()),
+      buffer_(held_->bytes.get()),
+      head_(held_->head) {}
 
 Exchange::~Exchange() {
   CHECK(senders_.size() == 0);  // finish() was awaited, or nothing was being sent
   letGo();
-  cluster_.headBuffers().give(std::move(buffer_));
+  cluster_.headBuffers().give(std::move(held_));
 }
 
 rt::Task<Failure> Exchange::begin(OutgoingRequest request, ExchangeTimes times) {
@@ -115,8 +117,7 @@ rt::Task<Failure> Exchange::awaitHead() {
 // A head parsed, a failure, or nothing: more bytes are needed.
 std::optional<Failure> Exchange::takeHead() {
   const http::Limits& limits = cluster_.context().head_limits;
-  const std::span<const char> bytes(reinterpret_cast<const char*>(buffer_.get()) + at_,
-                                    heldBytes());
+  const std::span<const char> bytes(reinterpret_cast<const char*>(buffer_) + at_, heldBytes());
   // The first byte may already tell that this is no response; after that, only a whole head does.
   const bool first_look = searched_ == 0;
   const uint32_t end = http::findHeadEnd(bytes, searched_);
@@ -156,7 +157,7 @@ rt::Task<Failure> Exchange::takeInterim() {
     }
   }
   head_.fields.clear();
-  std::memmove(buffer_.get(), buffer_.get() + at_, heldBytes());
+  std::memmove(buffer_, buffer_ + at_, heldBytes());
   have_ = heldBytes();
   at_ = 0;
   co_return Failure{};
@@ -164,8 +165,7 @@ rt::Task<Failure> Exchange::takeInterim() {
 
 rt::Task<base::Result<uint32_t>> Exchange::readHeadBytes(rt::CancelScope& scope,
                                                          base::MonoTime deadline) {
-  const std::span<std::byte> room(buffer_.get() + have_,
-                                  cluster_.headBuffers().bufferBytes() - have_);
+  const std::span<std::byte> room(buffer_ + have_, cluster_.headBuffers().bufferBytes() - have_);
   if (first_taken_) {
     co_return co_await connection_->stream().readInto(room, scope, deadline);
   }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -116,13 +117,14 @@ class Exchange {
   OutgoingRequest request_;
   ExchangeTimes times_;
 
-  HeadBuffers::Bytes buffer_;  // [0, at_) has been used, [at_, have_) not yet
+  std::unique_ptr<HeadBuffer> held_;
+  std::byte* buffer_;         // held_'s bytes: [0, at_) have been used, [at_, have_) not yet
+  http::ResponseHead& head_;  // held_'s head
   uint32_t at_ = 0;
   uint32_t have_ = 0;
   uint32_t searched_ = 0;  // of the bytes from at_ on, for the end of a head
   bool first_taken_ = false;
   uint32_t interim_ = 0;
-  http::ResponseHead head_;
   http::Framing framing_ = http::NoBody{};
   base::MonoTime sent_at_;
   base::MonoTime head_at_;

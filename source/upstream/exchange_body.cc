@@ -36,7 +36,7 @@ rt::Task<base::Result<uint32_t>> Exchange::receive(std::span<std::byte> to, rt::
     co_return co_await connection_->stream().readInto(to, scope, deadline);
   }
   const uint32_t n = static_cast<uint32_t>(std::min<size_t>(to.size(), heldBytes()));
-  std::memcpy(to.data(), buffer_.get() + at_, n);
+  std::memcpy(to.data(), buffer_ + at_, n);
   at_ += n;
   co_return n;
 }

@@ -1,6 +1,6 @@
-// Buffers for response heads, kept for the next exchange when one ends. An exchange holds its
-// buffer for as long as somebody may look at the head, which is longer than it holds its
-// connection.
+// Response heads and the buffers that they are views of, kept for the next exchange when one ends,
+// so that parsing allocates nothing after warm-up. An exchange holds its head for as long as
+// somebody may look at it, which is longer than it holds its connection.
 #pragma once
 
 #include <cstddef>
@@ -9,36 +9,44 @@
 #include <utility>
 #include <vector>
 
+#include "source/http/head.h"
+
 namespace upstream {
+
+struct HeadBuffer {
+  std::unique_ptr<std::byte[]> bytes;
+  http::ResponseHead head;
+};
 
 class HeadBuffers {
  public:
   static constexpr size_t kSpares = 64;
-
-  using Bytes = std::unique_ptr<std::byte[]>;
 
   explicit HeadBuffers(uint32_t buffer_bytes) : buffer_bytes_(buffer_bytes) {
     spares_.reserve(kSpares);
   }
 
   uint32_t bufferBytes() const { return buffer_bytes_; }
-  Bytes take() {
+  std::unique_ptr<HeadBuffer> take() {
     if (spares_.empty()) {
-      return std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_);
+      auto fresh = std::make_unique<HeadBuffer>();
+      fresh->bytes = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_);
+      return fresh;
     }
-    Bytes bytes = std::move(spares_.back());
+    std::unique_ptr<HeadBuffer> spare = std::move(spares_.back());
     spares_.pop_back();
-    return bytes;
+    return spare;
   }
-  void give(Bytes bytes) {
-    if (bytes != nullptr && spares_.size() < kSpares) {
-      spares_.push_back(std::move(bytes));
+  void give(std::unique_ptr<HeadBuffer> buffer) {
+    if (spares_.size() < kSpares) {
+      buffer->head.fields.clear();
+      spares_.push_back(std::move(buffer));
     }
   }
 
  private:
   uint32_t buffer_bytes_;
-  std::vector<Bytes> spares_;
+  std::vector<std::unique_ptr<HeadBuffer>> spares_;
 };
 
 }  // namespace upstream
