@@ -1,6 +1,6 @@
 #!/bin/bash
-# Goal: run a command in the real tree, not in Bazel's copy of a part of it. Method: the first argument
-# is a file of the tree as Bazel links it; where the link points tells where the tree is.
+# Goal: run a command in the real tree, not in Bazel's copy of a part of it. Method: the first
+# argument is a file of the tree as Bazel links it; where the link points tells where the tree is.
 set -euo pipefail
 marker=$(readlink -f "$1")
 shift

@@ -44,7 +44,7 @@ BANS = [
     Ban("print", r"\bstd::(?:cerr|cout|clog)\b|(?<![\w:.>])(?:std::)?(?:f|v|d|vf)?printf\s*\("
         r"|(?<![\w:.>])(?:std::)?(?:puts|fputs|perror)\s*\(|<iostream>",
         "log through telemetry; a leftover of debugging goes", EVERYWHERE),
-    Ban("sleep", r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w:.>])sleep\s*\(",
+    Ban("sleep", r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|^[ \t]*(?:::)?sleep\s*\(",
         "wait for the event itself, or use virtual time", EVERYWHERE),
     Ban("endl", r"\bstd::endl\b", 'use "\\n"', EVERYWHERE),
     Ban("using-namespace", r"\busing\s+namespace\b", "name what you use", EVERYWHERE),
@@ -101,8 +101,16 @@ def _check_unordered(tree, file, findings):
                 f"the order of `{name}` is not the same in every run: use an ordered container"))
 
 
+# Braces that build no aggregate: nothing inside, or one name that is converted.
+_PLAIN_BRACES = re.compile(r"\{\s*[\w.]*\s*\}")
+# The awaiter itself may be an aggregate: `co_await Sent{...}`.
+_AWAITER = re.compile(r"\s*[\w:<>]+\s*(?=\{)")
+
+
 def _brace_in_await(code, at):
-    """Whether the co_await expression that starts at `at` builds something with braces."""
+    """Whether the co_await expression that starts at `at` hands over an aggregate made of braces."""
+    if _AWAITER.match(code, at):
+        return False
     depth = 0
     for offset in range(at, min(len(code), at + 2000)):
         char = code[offset]
@@ -114,7 +122,7 @@ def _brace_in_await(code, at):
                 return False
         elif char == ";" or (char in ",?:" and depth == 0):
             return False
-        elif char == "{":
+        elif char == "{" and not _PLAIN_BRACES.match(code, offset):
             return True
     return False
 
