@@ -108,7 +108,7 @@ _AWAITER = re.compile(r"\s*[\w:<>]+\s*(?=\{)")
 
 
 def _brace_in_await(code, at):
-    """Whether the co_await expression that starts at `at` hands over an aggregate made of braces."""
+    """Whether the co_await expression that starts at `at` hands over an aggregate in braces."""
     if _AWAITER.match(code, at):
         return False
     depth = 0

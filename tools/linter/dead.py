@@ -25,7 +25,8 @@ def _build_of(tree, path):
 def _named(build, relative):
     code = re.sub(r"#[^\n]*", "", build.text)
     stem = relative.rsplit(".", 1)[0]  # lists of tests are often names that a loop completes
-    return any(name.lstrip(":") in (relative, stem) or ("*" in name and fnmatch.fnmatchcase(relative, name))
+    return any(name.lstrip(":") in (relative, stem) or
+               ("*" in name and fnmatch.fnmatchcase(relative, name))
                for name in _STRING.findall(code))
 
 

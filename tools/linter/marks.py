@@ -55,7 +55,7 @@ def _check_script(file, findings):
             findings.append(Finding(file.path, 1, "script", done.stderr.strip().split("\n")[0]))
     elif file.path.endswith((".yaml", ".yml")) and file.path.startswith(("configs/", "test/")):
         try:
-            list(yaml.safe_load_all(file.text))
+            list(yaml.compose_all(file.text, yaml.SafeLoader))
         except yaml.YAMLError as error:
             line = getattr(getattr(error, "problem_mark", None), "line", 0) + 1
             findings.append(Finding(file.path, line, "script", f"not YAML: {error}".split("\n")[0]))
