@@ -45,7 +45,8 @@ enum class RangeRefusal : uint8_t { other_unit, malformed, too_many };
 std::variant<RangeSet, RangeRefusal> parseRange(std::string_view value);
 
 // Ranges against a length, those that select nothing left out, in the order requested. None left
-// means 416.
+// means 416. Of an object without bytes nothing can be selected, though RFC 9110 14.1.2 calls a
+// suffix satisfiable then: answer that with the whole, empty object.
 struct ResolvedRanges {
   std::array<ByteRange, kMaxRanges> ranges;
   uint8_t count = 0;
