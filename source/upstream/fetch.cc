@@ -72,7 +72,9 @@ rt::Task<Failure> Attempts::attempt() {
   options.fresh_only = replayed_;
   options.max_idle_ns = request_.idempotent ? UINT64_MAX : kTrustedIdle_ns;
   options.tried = tried_;
-  const Acquired acquired = co_await cluster_.acquire(options, scope_, deadline);
+  // An origin that has no connection for us is as slow as one that does not answer.
+  const Acquired acquired = co_await cluster_.acquire(
+      options, scope_, std::min(deadline, now + orNever_ns(timeouts.response_ms)));
   if (acquired.connection == nullptr) {
     if (acquired.try_another && connects_ > 0 && timeIsLeft()) {
       connects_--;

@@ -21,7 +21,8 @@ namespace upstream {
 
 // 0: no limit, except of expect_ms.
 struct FetchTimeouts {
-  uint64_t response_ms = 15000;  // from the end of the request to the end of the response head
+  uint64_t response_ms = 15000;  // from the end of the request to the end of the response head;
+                                 // also to wait for a connection
   uint64_t idle_ms = 60000;      // for a piece of the request to be taken by the connection
   uint64_t expect_ms = 1000;     // to wait for 100-continue
   uint64_t per_try_ms = 0;       // of one attempt up to the response head

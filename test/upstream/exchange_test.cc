@@ -25,240 +25,110 @@ class ExchangeTest : public Fixture {
     return call(std::move(c));
   }
   uint32_t kept() { return cluster().gauges().cx_idle; }
-};
-
-struct FramingRow {
-  const char* what;
-  const char* method;
-  std::string bytes;
-  Script after;
-  uint16_t status;
-  std::string body;
-  bool complete;
-  base::Code code;  // of the body's error
-  uint32_t kept;
-};
-
-const std::string kChunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-
-std::vector<FramingRow> framingRows() {
-  using base::Code;
-  return {
-      {"length", "GET", ok("hello"), {}, 200, "hello", true, Code::ok, 1},
-      {"length zero", "GET", ok(""), {}, 200, "", true, Code::ok, 1},
-      {"HEAD has no body whatever its length",
-       "HEAD",
-       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
-       {},
-       200,
-       "",
-       true,
-       Code::ok,
-       1},
-      {"HEAD chunked", "HEAD", kChunkedHead, {}, 200, "", true, Code::ok, 1},
-      {"204", "GET", "HTTP/1.1 204 No Content\r\n\r\n", {}, 204, "", true, Code::ok, 1},
-      {"304 with a length",
-       "GET",
-       "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
-       {},
-       304,
-       "",
-       true,
-       Code::ok,
-       1},
-      {"chunked",
-       "GET",
-       kChunkedHead + "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n",
-       {},
-       200,
-       "hello world",
-       true,
-       Code::ok,
-       1},
-      {"chunked and empty", "GET", kChunkedHead + "0\r\n\r\n", {}, 200, "", true, Code::ok, 1},
-      {"until close",
-       "GET",
-       "HTTP/1.1 200 OK\r\n\r\nhello",
-       {closing()},
-       200,
-       "hello",
-       true,
-       Code::ok,
-       0},
-      {"until close, nothing",
-       "GET",
-       "HTTP/1.1 200 OK\r\n\r\n",
-       {closing()},
-       200,
-       "",
-       true,
-       Code::ok,
-       0},
-      {"until close, reset",
-       "GET",
-       "HTTP/1.1 200 OK\r\n\r\nhello",
-       {pause(5), resetting()},
-       200,
-       "hello",
-       false,
-       Code::peer_closed,
-       0},
-      {"length, then close",
-       "GET",
-       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi",
-       {closing()},
-       200,
-       "hi",
-       true,
-       Code::ok,
-       0},
-      {"close announced, not done",
-       "GET",
-       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi",
-       {},
-       200,
-       "hi",
-       true,
-       Code::ok,
-       0},
-      {"HTTP/1.0",
-       "GET",
-       "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-       {},
-       200,
-       "hi",
-       true,
-       Code::ok,
-       0},
-      {"HTTP/1.0 keep-alive",
-       "GET",
-       "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi",
-       {},
-       200,
-       "hi",
-       true,
-       Code::ok,
-       1},
-      {"length cut short",
-       "GET",
-       "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello",
-       {closing()},
-       200,
-       "hello",
-       false,
-       Code::peer_closed,
-       0},
-      {"length, no byte at all",
-       "GET",
-       "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
-       {closing()},
-       200,
-       "",
-       false,
-       Code::peer_closed,
-       0},
-      {"chunked without last chunk",
-       "GET",
-       kChunkedHead + "5\r\nhello\r\n",
-       {closing()},
-       200,
-       "hello",
-       false,
-       Code::peer_closed,
-       0},
-      {"chunked, last chunk without blank line",
-       "GET",
-       kChunkedHead + "5\r\nhello\r\n0\r\n",
-       {closing()},
-       200,
-       "hello",
-       false,
-       Code::peer_closed,
-       0},
-      {"chunked, inside a chunk",
-       "GET",
-       kChunkedHead + "5\r\nhel",
-       {closing()},
-       200,
-       "hel",
-       false,
-       Code::peer_closed,
-       0},
-      {"chunked, bad size",
-       "GET",
-       kChunkedHead + "zz\r\n",
-       {},
-       200,
-       "",
-       false,
-       Code::bad_framing,
-       0},
-      {"more than the length",
-       "GET",
-       ok("hello") + "HTTP/1.1 200 OK\r\n\r\n",
-       {},
-       200,
-       "hello",
-       true,
-       Code::ok,
-       0},
-      {"more than the last chunk",
-       "GET",
-       kChunkedHead + "2\r\nhi\r\n0\r\n\r\nHTTP",
-       {},
-       200,
-       "hi",
-       true,
-       Code::ok,
-       0},
-      {"a body where none may be",
-       "HEAD",
-       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-       {},
-       200,
-       "",
-       true,
-       Code::ok,
-       0},
-  };
-}
-
-// Splits a text to be sent into single sends, so that heads and chunks arrive in pieces.
-TEST_F(ExchangeTest, FramingTable) {
-  std::vector<FramingRow> rows = framingRows();
-  std::vector<Script> scripts;
-  spec_ = spec({80});
-  spec_.max_requests_per_connection = 0;
-  for (const FramingRow& row : rows) {
-    Script script{request(), send(row.bytes)};
-    script.insert(script.end(), row.after.begin(), row.after.end());
-    scripts.push_back(script);
-  }
-  origin().serve(scripts);
-  for (size_t i = 0; i < rows.size(); i++) {
-    const FramingRow& row = rows[i];
-    SCOPED_TRACE(row.what);
-    Call c;
-    c.method = row.method;
-    const Answer& answer = call(c);
-    EXPECT_EQ(origin().connections(), i + 1);
-    EXPECT_EQ(answer.failure.reason, Reason::none);
-    EXPECT_EQ(answer.status, row.status);
-    if (row.complete) {
-      EXPECT_EQ(answer.body, row.body);
-    } else {
-      EXPECT_EQ(row.body.substr(0, answer.body.size()), answer.body);
-    }
-    EXPECT_EQ(answer.complete, row.complete);
-    EXPECT_EQ(answer.body_error.code, row.code);
-    EXPECT_EQ(kept(), row.kept);
-    // The next row begins with a connection of its own.
-    ClusterSpec other = cluster().spec();
+  // The next call begins with a new connection.
+  void renewEndpoint() {
     cluster().setEndpoints({});
     runFor(10);
     EXPECT_EQ(cluster().gauges().cx_active, 0U);
     cluster().setEndpoints(std::vector<ResolvedEndpoint>{{*net::Address::parse("127.0.0.1", 80)}});
   }
+};
+
+const std::string kChunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+const std::string kOk = "HTTP/1.1 200 OK\r\n";
+
+struct Row {
+  const char* what;
+  std::string bytes;  // of the response
+  std::string body;
+  const char* method = "GET";
+  Script after = {};
+};
+
+class FramingTest : public ExchangeTest {
+ protected:
+  // Each row has a connection of its own.
+  void check(const std::vector<Row>& rows, bool complete, base::Code code, uint32_t kept_after) {
+    std::vector<Script> scripts;
+    for (const Row& row : rows) {
+      Script script{request(), send(row.bytes)};
+      script.insert(script.end(), row.after.begin(), row.after.end());
+      scripts.push_back(script);
+    }
+    origin().serve(scripts);
+    for (const Row& row : rows) {
+      SCOPED_TRACE(row.what);
+      Call c;
+      c.method = row.method;
+      const Answer& answer = call(c);
+      EXPECT_EQ(answer.failure.reason, Reason::none);
+      EXPECT_EQ(std::to_string(answer.status), row.bytes.substr(9, 3));
+      if (complete) {
+        EXPECT_EQ(answer.body, row.body);
+      } else {
+        EXPECT_EQ(row.body.substr(0, answer.body.size()), answer.body);
+      }
+      EXPECT_EQ(answer.complete, complete);
+      EXPECT_EQ(answer.body_error.code, code);
+      EXPECT_EQ(kept(), kept_after);
+      renewEndpoint();
+    }
+    EXPECT_EQ(origin().connections(), rows.size());
+  }
+};
+
+TEST_F(FramingTest, WholeMessagesKeepTheirConnection) {
+  const std::string two_chunks = "5\r\nhello\r\n6;x=y\r\n world\r\n0\r\n\r\n";
+  const std::string keep_10 = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n";
+  const std::vector<Row> rows = {
+      {"length", ok("hello"), "hello"},
+      {"length zero", ok(""), ""},
+      {"HEAD, whatever its length", kOk + "Content-Length: 5\r\n\r\n", "", "HEAD"},
+      {"HEAD, chunked", kChunkedHead, "", "HEAD"},
+      {"204", "HTTP/1.1 204 No Content\r\n\r\n", ""},
+      {"304 with a length", "HTTP/1.1 304 No\r\nContent-Length: 9\r\n\r\n", ""},
+      {"chunked", kChunkedHead + two_chunks, "hello world"},
+      {"chunked and empty", kChunkedHead + "0\r\n\r\n", ""},
+      {"HTTP/1.0 that keeps", keep_10 + "Content-Length: 2\r\n\r\nhi", "hi"},
+  };
+  check(rows, true, base::Code::ok, 1);
+}
+
+TEST_F(FramingTest, WholeMessagesThatEndTheirConnection) {
+  const std::string close = kOk + "Connection: close\r\nContent-Length: 2\r\n\r\nhi";
+  const std::vector<Row> rows = {
+      {"until close", kOk + "\r\nhello", "hello", "GET", {closing()}},
+      {"until close, nothing", kOk + "\r\n", "", "GET", {closing()}},
+      {"close announced and done", close, "hi", "GET", {closing()}},
+      {"close announced", close, "hi"},
+      {"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+      {"more than the length", ok("hello") + "HTTP/1.1 200 OK\r\n\r\n", "hello"},
+      {"more than the last chunk", kChunkedHead + "2\r\nhi\r\n0\r\n\r\nHTTP", "hi"},
+      {"a body where none may be", kOk + "Content-Length: 2\r\n\r\nhi", "", "HEAD"},
+  };
+  check(rows, true, base::Code::ok, 0);
+}
+
+TEST_F(FramingTest, CutMessagesAreErrors) {
+  const std::vector<Row> rows = {
+      {"until close, reset", kOk + "\r\nhello", "hello", "GET", {pause(5), resetting()}},
+      {"length", kOk + "Content-Length: 9\r\n\r\nhello", "hello", "GET", {closing()}},
+      {"length, no byte", kOk + "Content-Length: 9\r\n\r\n", "", "GET", {closing()}},
+      {"no last chunk", kChunkedHead + "5\r\nhello\r\n", "hello", "GET", {closing()}},
+      {"no blank line", kChunkedHead + "5\r\nhello\r\n0\r\n", "hello", "GET", {closing()}},
+      {"inside a chunk", kChunkedHead + "5\r\nhel", "hel", "GET", {closing()}},
+      {"inside a chunk's size", kChunkedHead + "5", "", "GET", {closing()}},
+  };
+  check(rows, false, base::Code::peer_closed, 0);
+}
+
+TEST_F(FramingTest, MalformedChunksAreErrors) {
+  const std::vector<Row> rows = {
+      {"no size", kChunkedHead + "zz\r\n", ""},
+      {"data longer than its size", kChunkedHead + "2\r\nhixx\r\n0\r\n\r\n", "hi"},
+      {"size too large", kChunkedHead + "11111111111111111\r\n", ""},
+  };
+  check(rows, false, base::Code::bad_framing, 0);
 }
 
 TEST_F(ExchangeTest, BodyInTinyReads) {
@@ -270,8 +140,7 @@ TEST_F(ExchangeTest, BodyInTinyReads) {
     EXPECT_EQ(answer.body, "hello world") << size;
     EXPECT_TRUE(answer.complete);
     runFor(1);
-    cluster().setEndpoints({});
-    cluster().setEndpoints(std::vector<ResolvedEndpoint>{{*net::Address::parse("127.0.0.1", 80)}});
+    renewEndpoint();
   }
 }
 
@@ -359,8 +228,7 @@ TEST_F(ExchangeTest, HeadLimitHoldsExactly) {
   ASSERT_EQ(headOf(limit).size(), limit);
   origin().serve({{request(), send(headOf(limit))}, {request(), send(headOf(limit + 1))}});
   EXPECT_EQ(get().status, 200);
-  cluster().setEndpoints({});
-  cluster().setEndpoints(std::vector<ResolvedEndpoint>{{*net::Address::parse("127.0.0.1", 80)}});
+  renewEndpoint();
   const Answer& over = get();
   EXPECT_EQ(over.failure.reason, Reason::protocol_error);
   EXPECT_EQ(over.failure.error.code, base::Code::head_too_large);
@@ -392,8 +260,7 @@ TEST_F(ExchangeTest, InterimResponsesAreLimited) {
   origin().serve({{request(), send(many + ok("hi"))},
                   {request(), send(many + "HTTP/1.1 103 Early Hints\r\n\r\n" + ok("hi"))}});
   EXPECT_EQ(get().body, "hi");
-  cluster().setEndpoints({});
-  cluster().setEndpoints(std::vector<ResolvedEndpoint>{{*net::Address::parse("127.0.0.1", 80)}});
+  renewEndpoint();
   EXPECT_EQ(get().failure.reason, Reason::protocol_error);
 }
 

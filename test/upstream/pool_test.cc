@@ -205,6 +205,19 @@ TEST_F(PoolTest, WaitingEndsAtTheDeadline) {
   EXPECT_EQ(await(first).body, "ok");
 }
 
+TEST_F(PoolTest, WaitingEndsWithTheResponseTimeout) {
+  spec_.max_connections = 1;
+  origin().serve({answering(2000)});
+  Answer& first = start({});
+  runFor(10);
+  Call c;
+  c.timeouts.response_ms = 500;
+  const base::MonoTime begun = world_.now();
+  EXPECT_EQ(call(c).failure.reason, Reason::overflow);
+  EXPECT_LT(world_.now().ns - begun.ns, 600 * base::kMillisecond_ns);
+  EXPECT_EQ(await(first).body, "ok");
+}
+
 TEST_F(PoolTest, WhoWaitsMayGiveUp) {
   spec_.max_connections = 1;
   origin().serve({answering(1000)});
