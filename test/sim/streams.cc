@@ -24,6 +24,9 @@ uint64_t messageBytes(const msghdr& message) {
 }  // namespace
 
 void Network::put(Socket& to, Piece piece) {
+  if (to.dead) {
+    return;  // it has been reset, and its peer will hear of that
+  }
   piece.at_ns = std::max(core_.now() + latency(), to.last_arrival_ns);
   to.last_arrival_ns = piece.at_ns;
   to.wire_bytes += piece.bytes.size();
