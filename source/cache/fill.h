@@ -111,6 +111,7 @@ class Fill {
   bool oversized() const;
   void retireParts(size_t keep);
   uint64_t slowest() const;
+  bool lastPieceWaits(const FillPart& part) const;
   // fill_finish.cc
   rt::Task<void> finish();
   rt::Task<bool> appendObject();

@@ -248,8 +248,9 @@ rt::Task<void> Fill::closeChunk() {
   FillPart& part = *parts_.back();
   const uint32_t bytes = part.writer->finish();
   part.writer.reset();
+  const store::Publish unlisted;
   base::Result<store::Appended> appended =
-      co_await stripe_.log().append(part.buffer.span().first(bytes), store::Publish{}, scope_);
+      co_await stripe_.log().append(part.buffer.span().first(bytes), unlisted, scope_);
   if (!appended.ok()) {
     stopStoring();
     co_return;
@@ -262,6 +263,13 @@ rt::Task<void> Fill::closeChunk() {
   extent.offset_units = static_cast<uint16_t>(at.offset_units);
   extent.length_units = static_cast<uint16_t>(at.length_units);
   extents_.push_back(extent);
+}
+
+// The last bytes are handed out once the object is in the index, so that a client that has the whole response
+// finds it stored.
+bool Fill::lastPieceWaits(const FillPart& part) const {
+  return storing_ && !complete_ && !ended_ && info_.length.has_value() &&
+         part.offset + part.length == *info_.length;
 }
 
 rt::Task<void> Fill::pull(PullCall& call) {
@@ -280,6 +288,9 @@ rt::Task<void> Fill::pull(PullCall& call) {
     const uint64_t position = subscription.position;
     for (FillPart* part : parts_) {
       if (position >= part->offset && position < part->offset + part->length) {
+        if (lastPieceWaits(*part)) {
+          break;
+        }
         const auto from = static_cast<uint32_t>(position - part->offset);
         part->readers++;
         subscription.held = part;
@@ -289,7 +300,7 @@ rt::Task<void> Fill::pull(PullCall& call) {
         co_return;
       }
     }
-    if (position < received_) {
+    if (position < received_ && (parts_.empty() || position < parts_.front()->offset)) {
       const auto next = std::upper_bound(
           extents_.begin(), extents_.end(), position,
           [](uint64_t p, const store::Extent& e) { return p < e.object_offset; });

@@ -34,19 +34,16 @@ store::RecordFields Fill::recordFields(store::RecordKind kind) const {
 }
 
 rt::Task<void> Fill::finish() {
+  // An empty body has a record all the same.
+  if (storing_ && (!parts_.empty() || co_await openPart())) {
+    const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
+    if (stored && new_rule_) {
+      co_await appendRule();
+    }
+  }
   complete_ = true;
   info_.length = received_;
-  wake();  // readers need not wait for the log
-  if (!storing_) {
-    co_return;
-  }
-  if (parts_.empty() && !co_await openPart()) {
-    co_return;  // an empty body has a record all the same; without memory for it, it has none
-  }
-  const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
-  if (stored && new_rule_) {
-    co_await appendRule();
-  }
+  wake();
 }
 
 rt::Task<bool> Fill::appendRecord(std::span<std::byte> record, store::Publish publish) {

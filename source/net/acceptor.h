@@ -70,7 +70,7 @@ class ConnectionLimit {
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
-  // Takes the descriptor (non-blocking, TCP_NODELAY), or returns false: then the acceptor resets
+  // Takes the descriptor (TCP_NODELAY), or returns false: then the acceptor resets
   // it.
   virtual bool accepted(int fd, ConnectionSlot slot) = 0;
 };

@@ -48,7 +48,7 @@ bool turnOn(int fd, int level, int option) {
 // fails where another process listens already, even one of the same user that we could join; then
 // it opens the group to the sockets that follow.
 int bindSocket(const Address& address, bool first) {
-  const int fd = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     return -errno;
   }

@@ -8,7 +8,7 @@
 namespace net {
 
 base::Result<int> KernelSockets::stream(const Address& to) {
-  const int fd = socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd = socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd >= 0) {
     return fd;
   }

@@ -11,7 +11,7 @@ class SocketFactory {
  public:
   virtual ~SocketFactory() = default;
 
-  // A stream socket that can connect to `to`: non-blocking, close-on-exec. The error carries the
+  // A stream socket that can connect to `to`: close-on-exec. The error carries the
   // blame of the one that is connected to; no_capacity when descriptors or memory ran out.
   virtual base::Result<int> stream(const Address& to) = 0;
   // Sends what is written at once (TCP_NODELAY).

@@ -30,7 +30,7 @@ class Stream {
   // Bytes handed to the engine at once; more are sent in several turns.
   static constexpr size_t kBytes_per_call = size_t{1} << 30;
 
-  // fd is connected and non-blocking, and belongs to the stream from here on.
+  // fd is connected, and belongs to the stream from here on.
   Stream(rt::ReceivePool& pool, SocketFactory& sockets, int fd, base::Blame peer)
       : pool_(&pool), sockets_(&sockets), fd_(fd), peer_(peer) {
     CHECK(fd >= 0);

@@ -16,6 +16,8 @@ constexpr int kRounds = 4;
 // A disk that does not answer in this time is passed by.
 constexpr uint64_t kDiskDeadline_ns = 5 * base::kSecond_ns;
 
+constexpr LocalReply kOnlyIfCached{504, "", "only_if_cached"};
+
 }  // namespace
 
 cache::ShardCache& Session::cacheOf(const Request& request) const {
@@ -85,7 +87,7 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
     if (decision.how == policy::Serve::gateway_timeout) {
       context_.stats.cache_gateway_timeout++;
       request.outcome.cache.detail = "only-if-cached";
-      co_await sendLocal(request, LocalReply{504, "", "only_if_cached"});
+      co_await sendLocal(request, kOnlyIfCached);
       done = true;
     } else if (seen.found == cache::Found::hit_for_miss || request.is_head) {
       const bool stale_head = request.is_head && seen.found == cache::Found::object;
@@ -154,7 +156,7 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
     case policy::Serve::gateway_timeout:
       context_.stats.cache_gateway_timeout++;
       status.detail = "only-if-cached";
-      co_await sendLocal(request, LocalReply{504, "", "only_if_cached"});
+      co_await sendLocal(request, kOnlyIfCached);
       co_return true;
     case policy::Serve::revalidate:
     case policy::Serve::miss:

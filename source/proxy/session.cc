@@ -1,7 +1,5 @@
 #include "source/proxy/session.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -16,10 +14,10 @@ namespace {
 constexpr uint64_t kLinger_bytes = 1 << 20;
 constexpr uint64_t kLinger_ns = 2 * base::kSecond_ns;
 
-int64_t unixMilliseconds() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+// The first bytes are already no HTTP: TLS on a plain port, say. There is nothing to wait for.
+bool isNoRequest(std::span<const char> bytes) {
+  http::RequestHead head;
+  return std::holds_alternative<base::Error>(http::parseRequestHead(bytes, http::Limits{}, head));
 }
 
 // The host by which a virtual host is found: the authority without its port.
@@ -130,7 +128,8 @@ rt::Task<bool> Session::readHead() {
   while (true) {
     const std::span<const char> unread = input_.unread();
     if (!unread.empty()) {
-      if (http::findHeadEnd(unread, searched) > 0 || unread.size() > head_limit) {
+      if (http::findHeadEnd(unread, searched) > 0 || unread.size() > head_limit ||
+          (searched == 0 && isNoRequest(unread))) {
         co_return true;
       }
       searched = static_cast<uint32_t>(unread.size());
@@ -146,7 +145,8 @@ rt::Task<bool> Session::readHead() {
         Request request(*scratch, context_.config.use());
         request.listener = findListener(*request.config);
         request.begun = context_.reactor.now();
-        co_await sendLocal(request, LocalReply{408, "DPE", "request_head_timeout"});
+        const LocalReply late{408, "DPE", "request_head_timeout"};
+        co_await sendLocal(request, late);
         finishRequest(request);
       }
       co_return false;
@@ -161,7 +161,7 @@ rt::Task<void> Session::serve() {
   ScratchPool::Lease scratch(scratch_);
   Request request(*scratch, context_.config.use());
   request.begun = context_.reactor.now();
-  request.begun_unix_ms = context_.access_log.enabled() ? unixMilliseconds() : 0;
+  request.begun_unix_ms = context_.access_log.enabled() ? context_.reactor.engine().wallMilliseconds() : 0;
   request.listener = findListener(*request.config);
   head_sent_ = false;
   requests_++;
@@ -170,7 +170,8 @@ rt::Task<void> Session::serve() {
   LocalReply problem;
   if (request.listener == nullptr) {
     open_ = false;  // removed by a reload
-    co_await sendLocal(request, LocalReply{503, "NR", "listener_removed"});
+    problem = LocalReply{503, "NR", "listener_removed"};
+    co_await sendLocal(request, problem);
   } else if (!parse(request, problem) || !findRoute(request, problem)) {
     co_await sendLocal(request, problem);
   } else {

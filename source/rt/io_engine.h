@@ -47,6 +47,8 @@ class IoEngine {
 
   virtual base::MonoTime monotonic() = 0;
   virtual base::UnixSeconds wall() = 0;
+  // The same with milliseconds, for logs.
+  virtual int64_t wallMilliseconds() { return wall().s * 1000; }
 
   // The receive buffers of recv_select: `count` (a power of two) of `size` bytes each, once, before use.
   // When none is left a recv_select completes with -ENOBUFS.

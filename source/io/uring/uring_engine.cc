@@ -336,6 +336,12 @@ base::UnixSeconds UringEngine::wall() {
   return base::UnixSeconds{t.tv_sec};
 }
 
+int64_t UringEngine::wallMilliseconds() {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &t);
+  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 void UringEngine::provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) {
   CHECK(buffers_ == nullptr);
   void* map = mmap(nullptr, count * sizeof(io_uring_buf), PROT_READ | PROT_WRITE,

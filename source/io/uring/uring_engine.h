@@ -54,6 +54,7 @@ class UringEngine final : public rt::IoEngine {
   size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
   base::MonoTime monotonic() override;
   base::UnixSeconds wall() override;
+  int64_t wallMilliseconds() override;
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
   void recycle(uint16_t buffer_id) override;
   bool registerRegion(std::span<std::byte> region) override;

@@ -150,16 +150,16 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
     extents.push_back(table.value().at(i));
   }
   for (const TocEntry& line : object.chunks) {
-    base::Result<RecordReader::Read> chunk = co_await reader_.read(
-        options_.file,
-        Location{victim.sequence, victim.segment, line.offset_units, line.length_units}, never_,
-        base::kNever);
+    const Location at_old{victim.sequence, victim.segment, line.offset_units, line.length_units};
+    base::Result<RecordReader::Read> chunk =
+        co_await reader_.read(options_.file, at_old, never_, base::kNever);
     if (!chunk.ok() || line.chunk_number >= extents.size()) {
       co_return false;
     }
+    const Publish unlisted;
     base::Status turn = co_await turn_.acquire(1, never_);
     CHECK(turn.ok());
-    base::Result<Appended> moved = co_await appendOnce(chunk.value().buffer.span(), Publish{});
+    base::Result<Appended> moved = co_await appendOnce(chunk.value().buffer.span(), unlisted);
     turn_.release(1);
     if (!moved.ok()) {
       co_return false;

@@ -1,0 +1,163 @@
+// Purging and looking up, on behalf of the admin: which stripe is concerned, and the call to its owner.
+#include <utility>
+
+#include "source/policy/invalidate.h"
+#include "source/policy/request.h"
+#include "source/policy/serve.h"
+#include "source/server/server.h"
+
+namespace server {
+namespace {
+
+// The key rules under which this cache's objects are stored: each route may have its own.
+std::vector<policy::KeySpec> keySpecs(const config::Snapshot& snapshot, uint16_t cache) {
+  std::vector<policy::KeySpec> specs;
+  for (const config::ListenerConfig& listener : snapshot.listeners) {
+    for (const config::VirtualHost& host : listener.routes.hosts) {
+      for (const config::Route& route : host.routes) {
+        if (route.cache == cache &&
+            std::find(specs.begin(), specs.end(), route.policy.key) == specs.end()) {
+          specs.push_back(route.policy.key);
+        }
+      }
+    }
+  }
+  if (specs.empty()) {
+    specs.push_back(policy::KeySpec{});
+  }
+  return specs;
+}
+
+}  // namespace
+
+const cache::CacheShared* Server::findCache(const std::string& name, uint16_t& index) const {
+  for (uint16_t i = 0; i < caches_.size(); i++) {
+    if (caches_[i]->name == name) {
+      index = i;
+      return caches_[i].get();
+    }
+  }
+  return nullptr;
+}
+
+rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
+  admin::PurgeReport report;
+  uint16_t index = 0;
+  const cache::CacheShared* shared = findCache(request.cache, index);
+  policy::OwnedUri uri;
+  if (shared == nullptr) {
+    report.error = "there is no cache named " + request.cache;
+    co_return report;
+  }
+  if (request.url.has_value() && !policy::parseAbsoluteUri(*request.url, uri)) {
+    report.error = "url: not an absolute http or https URL";
+    co_return report;
+  }
+  std::vector<cache::PurgeCall> calls;
+  std::vector<std::string> keys;
+  if (request.url.has_value()) {
+    for (const policy::KeySpec& spec : keySpecs(*config_.snapshot, index)) {
+      std::string key;
+      policy::cacheKey(uri.parts(), spec, key);
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        keys.push_back(std::move(key));
+      }
+    }
+    calls.resize(keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+      calls[i].key = keys[i];
+      calls[i].hash = shared->hash(keys[i]);
+      calls[i].stripe = base::index(shared->stripeOf(calls[i].hash));
+    }
+  } else {
+    calls.resize(shared->stripes.size());
+    for (uint16_t i = 0; i < calls.size(); i++) {
+      calls[i].everything = true;
+      calls[i].stripe = i;
+    }
+  }
+  rt::TaskGroup group(*reactor_, static_cast<uint32_t>(calls.size()));
+  for (cache::PurgeCall& call : calls) {
+    call.cache = index;
+    call.soft = request.soft;
+    const base::ShardId owner = shared->ownerOf(base::StripeId{call.stripe});
+    const bool spawned = group.spawn(callOne(base::index(owner), &call));
+    CHECK(spawned);
+  }
+  co_await group.join();
+  for (const cache::PurgeCall& call : calls) {
+    report.purged += call.purged;
+    if (call.error.code != base::Code::ok) {
+      report.error = "the purge is in force but not durable: stripe " +
+                     std::to_string(call.stripe) + ": " + std::string(base::name(call.error.code));
+    }
+  }
+  report.ok = report.error.empty();
+  co_return report;
+}
+
+rt::Task<admin::LookupReport> Server::lookup(
+    std::string cache, std::string url,
+    std::vector<std::pair<std::string, std::string>> headers) {
+  admin::LookupReport report;
+  uint16_t index = 0;
+  const cache::CacheShared* shared = findCache(cache, index);
+  policy::OwnedUri uri;
+  if (shared == nullptr) {
+    report.error = "there is no cache named " + cache;
+    co_return report;
+  }
+  if (!policy::parseAbsoluteUri(url, uri)) {
+    report.error = "url: not an absolute http or https URL";
+    co_return report;
+  }
+  http::Fields fields;
+  for (const auto& [name, value] : headers) {
+    fields.add(name, value);
+  }
+  // The first rule that finds something; with none, the first rule's key is reported.
+  for (const policy::KeySpec& spec : keySpecs(*config_.snapshot, index)) {
+    std::string key;
+    policy::cacheKey(uri.parts(), spec, key);
+    shard::LookupObject call;
+    call.cache = index;
+    call.key = key;
+    call.request = &fields;
+    const base::Hash128 hash = shared->hash(key);
+    const base::StripeId stripe = shared->stripeOf(hash);
+    const base::ShardId owner = shared->ownerOf(stripe);
+    co_await callOne(base::index(owner), &call);
+    if (!report.key.empty() && call.found == cache::Found::absent) {
+      continue;
+    }
+    report.key = key;
+    report.owner_shard = base::index(owner);
+    report.stripe = base::index(stripe);
+    report.found = call.found;
+    report.in_memory = call.in_memory;
+    report.large = call.large;
+    report.stale_now = call.stale_now;
+    report.stored_key = call.stored_key;
+    report.vary = call.vary;
+    report.status = call.status;
+    report.head = call.head;
+    report.times = call.times;
+    report.traits = call.traits;
+    report.length = call.length;
+    policy::RoutePolicy route;
+    route.enabled = true;
+    const policy::RequestDirectives directives = policy::parseRequestDirectives(fields);
+    const policy::ServeDecision decision =
+        call.found == cache::Found::object
+            ? policy::decideServe(directives, call.times, call.traits, route, reactor_->turn().wall)
+            : policy::decideAbsent(directives, route);
+    report.would = policy::name(decision.how);
+    report.why = policy::name(decision.why);
+    if (call.found != cache::Found::absent) {
+      break;
+    }
+  }
+  co_return report;
+}
+
+}  // namespace server

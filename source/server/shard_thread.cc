@@ -1,0 +1,77 @@
+#include "source/server/shard_thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace server {
+
+std::string uringRefusal(int sys) {
+  std::string text = std::string("io_uring cannot be used: ") + std::strerror(sys);
+  if (sys == EPERM) {
+    text += " (it is forbidden here: see the sysctl kernel.io_uring_disabled, or the container's seccomp "
+            "profile)";
+  } else if (sys == ENOSYS) {
+    text += " (the kernel has none; 6.1 or later is needed)";
+  } else if (sys == ENOMEM || sys == EMFILE) {
+    text += " (raise the limits of locked memory or of open files)";
+  } else if (sys == EINVAL) {
+    text += " (the kernel is too old: 6.1 or later is needed)";
+  }
+  return text;
+}
+
+ShardThread::ShardThread(const Setup& setup) : setup_(setup) {}
+
+ShardThread::~ShardThread() { CHECK(!thread_.joinable()); }
+
+std::string ShardThread::start() {
+  std::promise<std::string> promise;
+  std::future<std::string> started = promise.get_future();
+  thread_ = std::thread([this, p = std::move(promise)]() mutable { run(std::move(p)); });
+  std::string error = started.get();
+  if (!error.empty()) {
+    thread_.join();
+  }
+  return error;
+}
+
+void ShardThread::join() {
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+rt::Task<void> ShardThread::startShard() { problems_ = co_await shard_->start(); }
+
+void ShardThread::run(std::promise<std::string> started) {
+  if (setup_.cpu >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(setup_.cpu, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);  // a wish: a shard runs anywhere
+  }
+  const std::string name = "shard-" + std::to_string(base::index(setup_.options.id));
+  pthread_setname_np(pthread_self(), name.c_str());
+  base::Result<std::unique_ptr<io::UringEngine>> engine =
+      io::UringEngine::create(setup_.ring, setup_.options.id, *setup_.doorbells);
+  if (!engine.ok()) {
+    started.set_value(uringRefusal(engine.error().sys));
+    return;
+  }
+  engine_ = std::move(engine.value());
+  shard_ = std::make_unique<shard::Shard>(setup_.options, *engine_, *setup_.mesh, *setup_.sockets,
+                                          *setup_.caches);
+  started.set_value({});
+  rt::TaskGroup starting(shard_->reactor(), 1);
+  const bool spawned = starting.spawn(startShard());
+  CHECK(spawned);
+  shard_->reactor().run();
+  CHECK(starting.size() == 0);
+  shard_.reset();  // every group is empty and every budget full, or this aborts
+}
+
+}  // namespace server

@@ -1,0 +1,51 @@
+// One shard on a thread of its own: the thread makes its engine (a ring belongs to the thread that made it), runs
+// the shard's loop, and leaves the engine to be destroyed when all threads have ended, since peers may still ring.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "source/io/uring/uring_engine.h"
+#include "source/shard/shard.h"
+
+namespace server {
+
+class ShardThread {
+ public:
+  struct Setup {
+    shard::ShardOptions options;
+    io::UringOptions ring;
+    int cpu = -1;  // pinned to; -1: not
+    rt::Mesh* mesh = nullptr;
+    io::Doorbells* doorbells = nullptr;
+    net::SocketFactory* sockets = nullptr;
+    const std::vector<std::unique_ptr<cache::CacheShared>>* caches = nullptr;
+  };
+  explicit ShardThread(const Setup& setup);
+  ~ShardThread();
+
+  // Starts the thread and waits until its shard answers calls. An error is a sentence.
+  std::string start();
+  // After the shard was told to stop.
+  void join();
+  // What went wrong when the stripes were read; valid after the first applied configuration.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  void run(std::promise<std::string> started);
+  rt::Task<void> startShard();
+
+  Setup setup_;
+  std::thread thread_;
+  std::unique_ptr<io::UringEngine> engine_;
+  std::unique_ptr<shard::Shard> shard_;
+  std::vector<std::string> problems_;
+};
+
+// Why io_uring cannot be had, for people; sys is errno.
+std::string uringRefusal(int sys);
+
+}  // namespace server
