@@ -151,6 +151,16 @@ void SegmentAllocator::markBad(uint32_t segment) {
   setState(segment, SegmentState::bad);
 }
 
+uint64_t SegmentAllocator::sealedSequence() const {
+  uint64_t below = next_sequence_;
+  for (uint32_t segment = 0; segment < table_.count(); segment++) {
+    if (states_[segment] == SegmentState::open || states_[segment] == SegmentState::sealing) {
+      below = std::min(below, table_.sequence(segment));
+    }
+  }
+  return below - 1;
+}
+
 uint64_t SegmentAllocator::oldestSequence() const {
   uint64_t oldest = next_sequence_;
   for (const uint64_t sequence : on_disk_) {

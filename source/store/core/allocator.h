@@ -64,7 +64,7 @@ class SegmentAllocator {
   // The longest record that fits into an empty segment.
   uint32_t maxRecordBytes() const;
 
-  // Closes the open segment: sealing until its footer is written.
+  // Closes the open segment: sealing until its footer and all its records are written.
   OpenedSegment seal();
   void sealed(uint32_t segment);
 
@@ -82,6 +82,8 @@ class SegmentAllocator {
   uint32_t freeCount() const { return free_; }
   uint32_t badCount() const { return bad_; }
   uint64_t nextSequence() const { return next_sequence_; }
+  // All segments up to this sequence are sealed: what a snapshot taken now may promise.
+  uint64_t sealedSequence() const;
   // The oldest sequence that the disk still may hold, whether its segment is in use or free but not
   // yet written over; nextSequence() when there is none. What was purged before it can be
   // forgotten.

@@ -119,12 +119,12 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 16);
 
-// Whether two entries name the same version of an object: all but the frequency and whether the
-// record has reached the disk. A copy in RAM is good while this holds for the entry it was filled
-// from.
+// Whether two entries name the same version of an object: the same record, not softly purged in
+// between. The frequency, the way to the disk and the expiry's encoding may differ. A copy in RAM
+// is good while this holds for the entry it was filled from.
 constexpr bool sameVersion(const Entry& a, const Entry& b) {
   constexpr uint64_t kPassing = Entry::kFrequencyMask | Entry::kInBuffer;
-  return ((a.w0 ^ b.w0) & ~kPassing) == 0 && a.w1 == b.w1;
+  return ((a.w0 ^ b.w0) & ~kPassing) == 0 && ((a.w1 ^ b.w1) & ~Entry::kExpiryMask1) == 0;
 }
 
 }  // namespace store

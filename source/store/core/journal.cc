@@ -20,9 +20,11 @@ struct HeaderLayout {
   uint64_t generation;
   uint64_t first_number;
   uint32_t created_s;
+  uint32_t initial_records;
+  uint32_t reserved2;
   uint32_t crc;  // of the 512 bytes without this field
 };
-static_assert(sizeof(HeaderLayout) == 32);
+static_assert(sizeof(HeaderLayout) == 40);
 
 struct RecordLayout {
   uint32_t magic;
@@ -66,6 +68,7 @@ void encodeJournalHeader(std::span<std::byte> out, const JournalHeader& header, 
   layout.generation = header.generation;
   layout.first_number = header.first_number;
   layout.created_s = header.created_s;
+  layout.initial_records = header.initial_records;
   storeStruct(block, layout);
   layout.crc = headerCrc(block, salt);
   storeStruct(block, layout);
@@ -80,7 +83,8 @@ base::Result<JournalHeader> decodeJournalHeader(std::span<const std::byte> bytes
       layout.crc != headerCrc(bytes.first(kJournalHeaderBytes), salt)) {
     return corrupt();
   }
-  return JournalHeader{layout.generation, layout.first_number, layout.created_s};
+  return JournalHeader{layout.generation, layout.first_number, layout.created_s,
+                       layout.initial_records};
 }
 
 void encodePurge(std::span<std::byte> out, const PurgeRecord& record, uint32_t salt) {
@@ -157,6 +161,16 @@ base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_
     read.valid_bytes = at + kJournalRecordBytes;
   }
   read.torn_tail = pending_torn;
+  if (read.next_number - read.header.first_number < read.header.initial_records) {
+    return corrupt();
+  }
+  if (read.damaged_slots > 0) {
+    PurgeRecord stand_in;
+    stand_in.kind = PurgeKind::everything;
+    stand_in.number = read.next_number;
+    stand_in.before = read.lost_before;
+    read.records.push_back(stand_in);
+  }
   return read;
 }
 

@@ -36,6 +36,8 @@ struct JournalHeader {
   uint64_t generation = 0;    // of two files the one with the greater generation counts
   uint64_t first_number = 0;  // the number of the file's first record
   uint32_t created_s = 0;
+  uint32_t initial_records =
+      0;  // written with the header; with fewer of them the file never counted
   friend bool operator==(const JournalHeader&, const JournalHeader&) = default;
 };
 
@@ -48,15 +50,19 @@ base::Result<PurgeRecord> decodePurge(std::span<const std::byte> slot, uint32_t 
 
 struct JournalRead {
   JournalHeader header;
+  // In order. If acknowledged purges were lost, a purge of everything before `lost_before` stands
+  // in for them at the end, so that compaction hands it on.
   std::vector<PurgeRecord> records;
   uint64_t next_number = 0;
   uint64_t valid_bytes = 0;  // where the next record is to be written
-  bool torn_tail = false;  // bytes that are neither a record nor zeros follow: an unfinished append
-  uint32_t damaged_slots =
-      0;                    // bad slots with valid records after them: acknowledged purges are lost
-  LogPosition lost_before;  // every lost purge concerned only records before this position
+  // Bytes that are neither a record nor zeros follow: an unfinished append.
+  bool torn_tail = false;
+  uint32_t damaged_slots = 0;  // bad slots with valid records after them
+  LogPosition lost_before;     // the lost purges concerned only records before this position
 };
-// The whole file. corrupt when the header is not valid: then nothing is known of past purges.
+// The whole file. corrupt when the header or one of the initial records is not there: such a file
+// was never completed, or nothing is known of past purges any more. Which of the two, the other
+// file tells: it is emptied as soon as a new one is complete, before anything is appended to that.
 base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_t salt);
 
 // The records that still matter, oldest first and renumbered from `first_number`: of each key the

@@ -34,7 +34,6 @@ void PurgeSet::addAll(std::span<const PurgeRecord> records) {
 
 void PurgeSet::raiseFloor(LogPosition before) {
   hard_floor_ = std::max(hard_floor_, before);
-  newest_ = std::max(newest_, before);
 }
 
 PurgeVerdict PurgeSet::keyVerdict(const KeyPurge& purge, LogPosition at) {

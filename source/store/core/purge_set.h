@@ -19,7 +19,8 @@ class PurgeSet {
  public:
   void add(const PurgeRecord& record);
   void addAll(std::span<const PurgeRecord> records);
-  // Drops everything before a position: what is left to do when acknowledged purges were lost.
+  // Drops everything before a position, for this recovery only: what is left to do when no journal
+  // can be read. The next recovery must find a purge of everything in the new journal.
   void raiseFloor(LogPosition before);
 
   PurgeVerdict verdict(base::Hash128 hash, LogPosition at) const;
@@ -37,7 +38,7 @@ class PurgeSet {
   }
 
   uint64_t keys() const { return by_tag_.size(); }
-  LogPosition newest() const { return newest_; }
+  LogPosition newest() const { return newest_; }  // position of a purge; a floor is none
 
  private:
   struct KeyPurge {

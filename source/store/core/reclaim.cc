@@ -95,7 +95,8 @@ ReclaimPlan planReclaim(const ReclaimInput& input, std::span<const TocEntry> toc
       large.of(line, entry).bytes += bytesOf(line);
       continue;
     }
-    const bool expired = index.hint(entry, input.now_s) == ExpiryHint::expired;
+    // A record written again is later in the log than the soft purge, which would forget it.
+    const bool expired = entry.staleNow() || index.hint(entry, input.now_s) == ExpiryHint::expired;
     if (entry.frequency() == 0 || expired || entry.inBuffer()) {
       plan.drop.push_back({line.hash(), entry});
       continue;
@@ -113,7 +114,7 @@ LargeOutcome decideLarge(const LargeObject& object, uint64_t head_object_id,
   }
   const uint64_t first_chunk = extents.at(0).sequence;
   const uint8_t frequency = object.head.frequency();
-  const bool fits = object.bytes <= budget_bytes;
+  const bool fits = object.bytes <= budget_bytes && !object.head.staleNow();
   if (first_chunk > sequence) {
     // Chunk 0 has been written again in this round of the log: the decision was made there.
     return fits ? LargeOutcome{LargeDecision::keep, frequency}

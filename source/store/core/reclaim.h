@@ -1,7 +1,7 @@
 // What to do with the records of the segment that is next to be overwritten: S3-FIFO's rule on a
 // log. A record that was hit since it was written is written again, with one hit less, within a
 // budget; all else is dropped. An object that has expired without being refreshed was not asked for
-// since, so its hits are of the past and it is dropped too.
+// since, so its hits are of the past and it is dropped too; so is one that was purged softly.
 //
 // A large object is more than one record. Its chunks come up for reclaim before its head; keeping
 // one chunk and losing another helps nobody, so the decision is made at chunk 0, and the chunks

@@ -7,7 +7,6 @@
 
 #include <deque>
 #include <map>
-#include <set>
 
 #include "source/base/random.h"
 
@@ -72,92 +71,133 @@ TEST(Allocator, TheLongestRecordFitsAndOneByteMoreDoesNot) {
   EXPECT_GE(allocator.maxRecordBytes(), recordBytes(0, 0, maxChunkBody(kMinSegmentBytes)));
 }
 
+// The ring as lists of segments.
+class Ring {
+ public:
+  Ring() : table_(kCount), allocator_(options(kFirst), table_) {}
+
+  void open() {
+    if (open_) {
+      return;
+    }
+    open_ = allocator_.open();
+    ASSERT_EQ(open_.has_value(), free_ > 0);
+    if (open_) {
+      ASSERT_EQ(open_->sequence, next_++);
+      ASSERT_EQ(table_.sequence(open_->segment), open_->sequence);
+      on_disk_[open_->segment] = open_->sequence;
+      free_--;
+    }
+  }
+  void seal() {
+    if (open_) {
+      ASSERT_EQ(allocator_.seal().segment, open_->segment);
+      sealing_.push_back(*open_);
+      open_.reset();
+    }
+  }
+  void sealed() {
+    if (!sealing_.empty()) {
+      allocator_.sealed(sealing_.front().segment);
+      sealed_.push_back(sealing_.front());
+      sealing_.pop_front();
+    }
+  }
+  void beginReclaim() {
+    const std::optional<OpenedSegment> victim = allocator_.nextVictim();
+    ASSERT_EQ(victim.has_value(), !sealed_.empty());
+    if (!victim) {
+      return;
+    }
+    ASSERT_EQ(victim->segment, sealed_.front().segment);  // the oldest
+    ASSERT_EQ(victim->sequence, sealed_.front().sequence);
+    if (allocator_.needsReclaim()) {
+      allocator_.beginReclaim(victim->segment);
+      ASSERT_EQ(table_.sequence(victim->segment), victim->sequence);  // still readable
+      reclaiming_ = victim;
+      sealed_.pop_front();
+    }
+  }
+  void finishReclaim() {
+    if (reclaiming_) {
+      allocator_.finishReclaim(reclaiming_->segment);
+      ASSERT_EQ(table_.sequence(reclaiming_->segment), 0u);
+      reclaiming_.reset();
+      free_++;
+    }
+  }
+  void spoil() {
+    if (bad_ < 2 && !sealed_.empty()) {
+      allocator_.markBad(sealed_.back().segment);
+      ASSERT_EQ(table_.sequence(sealed_.back().segment), 0u);
+      sealed_.pop_back();
+      bad_++;
+    }
+  }
+  void check() const {
+    ASSERT_EQ(allocator_.freeCount(), free_);
+    ASSERT_EQ(allocator_.badCount(), bad_);
+    ASSERT_EQ(allocator_.needsReclaim(), free_ < kCleanAhead && !reclaiming_);
+    ASSERT_EQ(allocator_.nextSequence(), next_);
+    ASSERT_EQ(allocator_.position().sequence, open_ ? open_->sequence : next_);
+    uint64_t oldest = next_;
+    for (const auto& [segment, sequence] : on_disk_) {
+      oldest = std::min(oldest, sequence);
+    }
+    ASSERT_EQ(allocator_.oldestSequence(), oldest);
+    uint64_t unsealed = open_ ? open_->sequence : next_;
+    for (const OpenedSegment& segment : sealing_) {
+      unsealed = std::min(unsealed, segment.sequence);
+    }
+    ASSERT_EQ(allocator_.sealedSequence(), unsealed - 1);
+  }
+  uint64_t opened() const { return next_ - kFirst; }
+
+ private:
+  static constexpr uint32_t kCount = 9;
+  static constexpr uint64_t kFirst = 100;
+  SegmentTable table_;
+  SegmentAllocator allocator_;
+  std::optional<OpenedSegment> open_;
+  std::deque<OpenedSegment> sealing_;
+  std::deque<OpenedSegment> sealed_;
+  std::optional<OpenedSegment> reclaiming_;
+  std::map<uint32_t, uint64_t> on_disk_;
+  uint32_t free_ = kCount;
+  uint32_t bad_ = 0;
+  uint64_t next_ = kFirst;
+};
+
 TEST(Allocator, FollowsTheModelOfARing) {
-  constexpr uint32_t kCount = 9;
-  SegmentTable table(kCount);
-  SegmentAllocator allocator(options(100), table);
+  Ring ring;
   base::Random random(2);
-  std::deque<OpenedSegment> sealing;
-  std::deque<OpenedSegment> sealed;
-  std::optional<OpenedSegment> reclaiming;
-  std::set<uint32_t> bad;
-  uint32_t free = kCount;
-  uint64_t sequence = 100;
-  std::optional<OpenedSegment> open;
-  std::map<uint32_t, uint64_t> on_disk;
   for (int i = 0; i < 20000; i++) {
     switch (random.below(6)) {
       case 0:
-        if (!open) {
-          open = allocator.open();
-          ASSERT_EQ(open.has_value(), free > 0);
-          if (open) {
-            ASSERT_EQ(open->sequence, sequence++);
-            ASSERT_EQ(table.sequence(open->segment), open->sequence);
-            on_disk[open->segment] = open->sequence;
-            free--;
-          }
-        }
+        ring.open();
         break;
       case 1:
-        if (open) {
-          ASSERT_EQ(allocator.seal().segment, open->segment);
-          sealing.push_back(*open);
-          open.reset();
-        }
+        ring.seal();
         break;
       case 2:
-        if (!sealing.empty()) {
-          allocator.sealed(sealing.front().segment);
-          sealed.push_back(sealing.front());
-          sealing.pop_front();
-        }
+        ring.sealed();
         break;
-      case 3: {
-        const std::optional<OpenedSegment> victim = allocator.nextVictim();
-        ASSERT_EQ(victim.has_value(), !sealed.empty());
-        if (victim) {
-          ASSERT_EQ(victim->segment, sealed.front().segment);  // the oldest
-          ASSERT_EQ(victim->sequence, sealed.front().sequence);
-        }
-        if (victim && !reclaiming && allocator.needsReclaim()) {
-          allocator.beginReclaim(victim->segment);
-          ASSERT_EQ(table.sequence(victim->segment), victim->sequence);  // still readable
-          reclaiming = victim;
-          sealed.pop_front();
-        }
+      case 3:
+        ring.beginReclaim();
         break;
-      }
       case 4:
-        if (reclaiming) {
-          allocator.finishReclaim(reclaiming->segment);
-          ASSERT_EQ(table.sequence(reclaiming->segment), 0u);
-          reclaiming.reset();
-          free++;
-        }
+        ring.finishReclaim();
         break;
       case 5:
-        if (random.chance(1, 3000) && bad.size() < 2 && !sealed.empty()) {
-          const uint32_t segment = sealed.back().segment;
-          sealed.pop_back();
-          allocator.markBad(segment);
-          bad.insert(segment);
-          ASSERT_EQ(table.sequence(segment), 0u);
-        }
+        random.chance(1, 3000) ? ring.spoil() : ring.open();
         break;
     }
-    ASSERT_EQ(allocator.freeCount(), free);
-    ASSERT_EQ(allocator.badCount(), bad.size());
-    ASSERT_EQ(allocator.needsReclaim(), free < kCleanAhead && !reclaiming);
-    ASSERT_EQ(allocator.nextSequence(), sequence);
-    ASSERT_EQ(allocator.position().sequence, open ? open->sequence : sequence);
-    uint64_t oldest = sequence;
-    for (const auto& [segment, s] : on_disk) {
-      oldest = std::min(oldest, s);
+    ring.check();
+    if (testing::Test::HasFatalFailure()) {
+      return;
     }
-    ASSERT_EQ(allocator.oldestSequence(), oldest);
   }
-  EXPECT_GT(sequence, 1000u);
+  EXPECT_GT(ring.opened(), 900u);
 }
 
 TEST(Allocator, ContinuesBehindTheNewestAdoptedSegment) {

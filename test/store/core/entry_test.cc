@@ -86,7 +86,7 @@ TEST(Entry, AZeroEntryIsFreeAndMatchesNothing) {
   EXPECT_FALSE(Entry{}.matches(0));
 }
 
-TEST(Entry, OnlyFrequencyAndBufferMayDifferWithinAVersion) {
+TEST(Entry, OnlyFrequencyBufferAndExpiryMayDifferWithinAVersion) {
   base::Random random(3);
   const base::Hash128 hash = randomHash(random);
   EntryFields f = randomFields(random);
@@ -96,7 +96,8 @@ TEST(Entry, OnlyFrequencyAndBufferMayDifferWithinAVersion) {
   for (int bit = 0; bit < 128; bit++) {
     Entry other = e;
     (bit < 64 ? other.w0 : other.w1) ^= uint64_t{1} << (bit % 64);
-    const bool passing = bit == 0 || bit == 4 || bit == 5;  // in_buffer, frequency
+    // in_buffer, frequency, expiry
+    const bool passing = bit == 0 || bit == 4 || bit == 5 || (bit >= 64 + 8 && bit < 64 + 32);
     EXPECT_EQ(sameVersion(e, other), passing) << bit;
   }
 }

@@ -227,6 +227,29 @@ TEST(Index, FrequencyStopsAtThreeAndCanBeSet) {
   EXPECT_EQ(index->size(), 1u);
 }
 
+TEST(Index, ErasesFromABucketOnlyTheVersionThatIsMeant) {
+  const SegmentTable segments(1);
+  const auto index = makeIndex(1000, segments);
+  for (uint64_t key = 0; key < 900; key++) {
+    index->publish(hashOf(key), entryFor(key, 1));
+  }
+  std::vector<PlacedEntry> all;
+  index->beginScan();
+  while (index->scanStep(100, all)) {
+  }
+  for (uint64_t key = 0; key < 900; key += 2) {
+    index->publish(hashOf(key), entryFor(key, 2));  // replaced since
+  }
+  uint64_t erased = 0;
+  for (const PlacedEntry& placed : all) {
+    erased += index->eraseAt(placed.bucket, placed.entry) ? 1 : 0;
+  }
+  EXPECT_EQ(erased, 450u);
+  EXPECT_EQ(index->size(), 450u);
+  EXPECT_TRUE(index->find(hashOf(0)).has_value());
+  EXPECT_FALSE(index->find(hashOf(1)).has_value());
+}
+
 TEST(Index, RestoreRebuildsFromBucketsAlone) {
   constexpr uint64_t kCapacity = 20000;
   const SegmentTable segments(1);

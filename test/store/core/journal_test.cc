@@ -30,9 +30,10 @@ PurgeRecord everything(LogPosition before, bool soft = false) {
   return r;
 }
 
-Bytes file(std::vector<PurgeRecord>& records, uint64_t first_number, uint64_t generation = 1) {
+Bytes file(std::vector<PurgeRecord>& records, uint64_t first_number, uint64_t generation = 1,
+           uint32_t initial = 0) {
   Bytes bytes(kJournalHeaderBytes + records.size() * kJournalRecordBytes);
-  encodeJournalHeader(bytes, JournalHeader{generation, first_number, 5}, kSalt);
+  encodeJournalHeader(bytes, JournalHeader{generation, first_number, 5, initial}, kSalt);
   for (size_t i = 0; i < records.size(); i++) {
     records[i].number = first_number + i;
     encodePurge(std::span(bytes).subspan(kJournalHeaderBytes + i * kJournalRecordBytes), records[i],
@@ -61,7 +62,7 @@ TEST(Journal, RoundTrip) {
   const Bytes bytes = file(records, 1000, 9);
   const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read.value().header, (JournalHeader{9, 1000, 5}));
+  EXPECT_EQ(read.value().header, (JournalHeader{9, 1000, 5, 0}));
   EXPECT_EQ(read.value().records, records);
   EXPECT_EQ(read.value().next_number, 1100u);
   EXPECT_EQ(read.value().valid_bytes, bytes.size());
@@ -118,8 +119,12 @@ TEST(Journal, EveryFlippedByteIsNoticed) {
     const size_t slot = (i - kJournalHeaderBytes) / kJournalRecordBytes;
     std::vector<PurgeRecord> expected = records;
     expected.erase(expected.begin() + static_cast<ptrdiff_t>(slot));
-    ASSERT_EQ(read.value().records, expected) << i;
     const bool last = slot + 1 == records.size();
+    if (!last) {
+      expected.push_back(everything(records[slot + 1].before));
+      expected.back().number = read.value().next_number;
+    }
+    ASSERT_EQ(read.value().records, expected) << i;
     ASSERT_EQ(read.value().torn_tail, last) << i;
     ASSERT_EQ(read.value().damaged_slots, last ? 0u : 1u) << i;
     if (!last) {
@@ -144,6 +149,36 @@ TEST(Journal, RecordsOfAFilesFormerUseAreNotItsOwn) {
   // A torn append among them is still told.
   bytes[start.size()] ^= std::byte{1};
   EXPECT_TRUE(decodeJournal(bytes, kSalt).value().torn_tail);
+}
+
+// The crash came while a new file was written: the old one still counts.
+TEST(Journal, AFileWithoutItsInitialRecordsNeverCounted) {
+  base::Random random(6);
+  std::vector<PurgeRecord> records = randomPurges(random, 8, 30);
+  const Bytes bytes = file(records, 1, 2, 8);
+  EXPECT_TRUE(decodeJournal(bytes, kSalt).ok());
+  for (size_t cut = 0; cut < bytes.size(); cut += 8) {
+    Bytes torn(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(cut));
+    EXPECT_FALSE(decodeJournal(torn, kSalt).ok());
+    torn.resize(bytes.size());
+    EXPECT_FALSE(decodeJournal(torn, kSalt).ok());
+  }
+}
+
+// What was lost stays lost: the stand-in survives compaction and keeps everything older away.
+TEST(Journal, LostPurgesAreHandedOnAsAPurgeOfEverything) {
+  std::vector<PurgeRecord> records = {keyPurge(1, {10, 50}), keyPurge(2, {11, 60}),
+                                      keyPurge(3, {12, 70})};
+  Bytes bytes = file(records, 1);
+  bytes[kJournalHeaderBytes + kJournalRecordBytes + 20] ^= std::byte{1};
+  const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().lost_before, (LogPosition{12, 70}));
+  PurgeSet set;
+  set.addAll(compactJournal(read.value().records, 1, 100));
+  EXPECT_EQ(set.verdict(records[1].hash, {11, 59}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(keyPurge(9, {}).hash, {12, 69}), PurgeVerdict::drop);
+  EXPECT_EQ(set.verdict(keyPurge(9, {}).hash, {12, 70}), PurgeVerdict::keep);
 }
 
 TEST(Journal, AnotherSaltIsNotOurs) {
@@ -205,7 +240,7 @@ TEST(PurgeSet, ConcernsOnlyWhatWasWrittenBefore) {
   EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {20, 60}), PurgeVerdict::keep);
   set.raiseFloor({30, 8});
   EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {29, 99}), PurgeVerdict::drop);
-  EXPECT_EQ(set.newest(), (LogPosition{30, 8}));
+  EXPECT_EQ(set.newest(), (LogPosition{20, 100}));  // a floor is no purge
 }
 
 TEST(PurgeSet, KeysThatShareATagAreToldApart) {

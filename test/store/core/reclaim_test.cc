@@ -111,6 +111,17 @@ TEST_F(Reclaim, AnExpiredRecordIsDroppedWhateverItsHits) {
   EXPECT_EQ(p.reinsert.size(), 1u);
 }
 
+// Written again, it would lie behind the purge in the log and be fresh after the next recovery.
+TEST_F(Reclaim, ASoftlyPurgedRecordIsDroppedWhateverItsHits) {
+  const TocEntry stale = line(1, RecordKind::object, 4);
+  publish(stale, 3);
+  index_->replaceIf(stale.hash(), *index_->find(stale.hash()),
+                    index_->find(stale.hash())->withStaleNow());
+  const ReclaimPlan p = plan({stale}, 1 << 20);
+  EXPECT_TRUE(p.reinsert.empty());
+  ASSERT_EQ(p.drop.size(), 1u);
+}
+
 TEST_F(Reclaim, TheBudgetGoesToTheHottestAndIsExact) {
   std::vector<TocEntry> toc;
   for (uint64_t key = 0; key < 9; key++) {
@@ -253,6 +264,9 @@ TEST_F(LargeReclaim, TheFirstChunkDecides) {
   EXPECT_EQ(outcome.frequency, 1);
   EXPECT_EQ(decide(object, 7, here, 5000).decision, LargeDecision::keep);
   EXPECT_EQ(decide(object, 7, here, 4999).decision, LargeDecision::drop);
+  LargeObject stale = object;
+  stale.head = object.head.withStaleNow();
+  EXPECT_EQ(decide(stale, 7, here).decision, LargeDecision::drop);
   object.head = object.head.withFrequency(0);
   EXPECT_EQ(decide(object, 7, here).decision, LargeDecision::drop);
 }

@@ -382,6 +382,8 @@ TEST(Recovery, TheNextLifeIsAfterEverythingSeen) {
   purge.before = LogPosition{firstSequence(12), 8};
   purges.add(purge);
   EXPECT_EQ(merge.nextLife(5, firstSequence(7)), 13u);
+  purges.raiseFloor(LogPosition{UINT64_MAX, 0});  // no journal could be read
+  EXPECT_EQ(merge.nextLife(5, firstSequence(7)), 13u);
 }
 
 }  // namespace
