@@ -266,11 +266,11 @@ void Reader::textMap(const YamlNode& value, const std::string& path, Message& ou
   }
   const FieldDescriptor* key_field = field.message_type()->map_key();
   const FieldDescriptor* value_field = field.message_type()->map_value();
-  std::unordered_set<std::string_view> seen;
+  std::unordered_set<std::string_view> keys;
   const std::vector<Entry> all = entries(value, path);
   for (const Entry& entry : all) {
     const std::string item_path = path + "[\"" + entry.key->text + "\"]";
-    if (!seen.insert(entry.key->text).second) {
+    if (!keys.insert(entry.key->text).second) {
       if (!entry.merged) {
         error(*entry.key, item_path, "is given twice");
       }

@@ -38,7 +38,7 @@ std::string_view parentOf(std::string_view path) {
 
 Position PositionMap::find(std::string_view path) const {
   while (true) {
-    if (const auto at = at_.find(std::string(path)); at != at_.end()) {
+    if (const auto at = at_.find(path); at != at_.end()) {
       return at->second;
     }
     if (path.empty()) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -51,8 +51,8 @@ class PositionMap {
   void merge(const PositionMap& overlay);
 
  private:
-  std::unordered_map<std::string, Position> at_;
-  std::unordered_map<std::string, uint32_t> counts_;  // elements of each list
+  std::map<std::string, Position, std::less<>> at_;
+  std::map<std::string, uint32_t, std::less<>> counts_;  // elements of each list
 };
 
 // Adds findings. Remembers which messages could not be read whole, so that what follows from that

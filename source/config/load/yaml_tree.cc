@@ -1,5 +1,6 @@
 #include "source/config/load/yaml_tree.h"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -15,6 +16,10 @@
 
 namespace config {
 namespace {
+
+std::string tooDeep() {
+  return "nodes are nested more than " + std::to_string(kMaxYamlDepth) + " levels deep";
+}
 
 // Reads a text in place.
 class ViewBuffer : public std::streambuf {
@@ -123,7 +128,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     if (open_.size() == kMaxYamlDepth) {
-      fail(mark, "nodes are nested more than " + std::to_string(kMaxYamlDepth) + " levels deep");
+      fail(mark, tooDeep());
       return;
     }
     YamlNode node;
@@ -162,7 +167,7 @@ class Builder : public YAML::EventHandler {
     parent.expanded_nodes += child.expanded_nodes;
     parent.expanded_text_bytes += child.expanded_text_bytes;
     if (parent.depth + open_.size() - 1 > kMaxYamlDepth) {
-      fail(mark, "nodes are nested more than " + std::to_string(kMaxYamlDepth) + " levels deep");
+      fail(mark, tooDeep());
     } else if (parent.expanded_nodes > kMaxYamlNodes ||
                parent.expanded_text_bytes > kMaxYamlTextBytes) {
       fail(mark, "the document has more than " + std::to_string(kMaxYamlNodes) + " nodes or " +
@@ -201,11 +206,10 @@ YamlProblem checkText(std::string_view text) {
   return {};
 }
 
-YamlProblem parseEvents(std::string_view text, YamlTree& out) {
+YamlProblem parseEvents(std::string_view text, Builder& builder) {
   ViewBuffer buffer(text);
   std::istream stream(&buffer);
   YAML::Parser parser(stream);
-  Builder builder(out);
   if (!parser.HandleNextDocument(builder) || !builder.problem().message.empty()) {
     return builder.problem();
   }
@@ -224,9 +228,13 @@ YamlProblem parseYaml(std::string_view text, YamlTree& out) {
   if (YamlProblem problem = checkText(text); !problem.message.empty()) {
     return problem;
   }
-  // The only place where a library's exceptions are met.
+  Builder builder(out);
+  // The only place where a library's exceptions are met. The parser has a limit of its own on
+  // depth, far beyond ours, and may meet it before it tells the builder of any node.
   try {
-    return parseEvents(text, out);
+    return parseEvents(text, builder);
+  } catch (const YAML::DeepRecursion&) {
+    return builder.problem().message.empty() ? YamlProblem{0, 0, tooDeep()} : builder.problem();
   } catch (const YAML::Exception& exception) {
     const bool known = !exception.mark.is_null();
     return {known ? static_cast<uint32_t>(exception.mark.line + 1) : 0,

@@ -182,7 +182,7 @@ Value valueOf(const LogPiece& piece, const AccessLogEntry& entry, Scratch& scrat
 void appendEscapedText(std::string_view value, std::string& out) {
   for (const char c : value) {
     const auto byte = static_cast<uint8_t>(c);
-    if (byte < 0x20 || byte == 0x7f || c == '"' || c == '\\') {
+    if (byte < 0x20 || byte >= 0x7f || c == '"' || c == '\\') {
       out.append("\\x").append(1, kHexDigits[byte >> 4]).append(1, kHexDigits[byte & 15]);
     } else {
       out.push_back(c);

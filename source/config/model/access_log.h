@@ -45,7 +45,7 @@ enum class LogField : uint8_t {
 };
 
 struct LogPiece {
-  // text: unquoted, with control characters, quotes and backslashes as \xHH.
+  // text: unquoted; quotes, backslashes and what is not printable ASCII as \xHH.
   // json_string: inside a JSON string. json_value: a whole JSON value, null when there is none.
   enum class Form : uint8_t { text, json_string, json_value };
   LogField field = LogField::literal;

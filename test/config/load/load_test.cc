@@ -113,9 +113,9 @@ TEST(Load, FollowsAnchorsAndMergeKeys) {
 TEST(Load, ReadsJson) {
   const auto config = loaded(Sources{
       "c.json",
-      R"({"runtime": {"shards": 2}, "static_resources": {"listeners": [{"name": "a", "address": )"
-      R"({"socket_address": {"address": "::1", "port_value": 1}}, "route_config": {"virtual_hosts": )"
-      R"([{"name": "v", "domains": ["*"]}]}}]}})",
+      R"({"runtime": {"shards": 2}, "static_resources": {"listeners": [{"name": "a", )"
+      R"("address": {"socket_address": {"address": "::1", "port_value": 1}}, "route_config": )"
+      R"({"virtual_hosts": [{"name": "v", "domains": ["*"]}]}}]}})",
       ""});
   EXPECT_EQ(config.snapshot->runtime.shards, 2u);
 }
@@ -180,7 +180,7 @@ std::string nested(size_t levels) {
 TEST(YamlLimits, DepthEndsAtItsLimit) {
   EXPECT_EQ(problemOf(nested(kMaxYamlDepth)), "");
   EXPECT_EQ(problemOf(nested(kMaxYamlDepth + 1)), "nodes are nested more than 64 levels deep");
-  EXPECT_NE(problemOf(nested(100000)), "");
+  EXPECT_EQ(problemOf(nested(100000)), "nodes are nested more than 64 levels deep");
 }
 
 TEST(YamlLimits, DepthCountsThroughAliases) {

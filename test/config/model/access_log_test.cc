@@ -90,8 +90,8 @@ TEST_F(AccessLogTest, KeepsLiteralsAndPerCentSigns) {
 
 TEST_F(AccessLogTest, EscapesQuotesAndControlsInText) {
   EXPECT_EQ(text("%REQ(User-Agent)%"), "curl/8 \\x22x\\x22\n");
-  entry_.path = "/a\nb\\";
-  EXPECT_EQ(text("%REQ(:PATH)%"), "/a\\x0ab\\x5c\n");
+  entry_.path = "/a\nb\\\xff";
+  EXPECT_EQ(text("%REQ(:PATH)%"), "/a\\x0ab\\x5c\\xff\n");
 }
 
 TEST_F(AccessLogTest, JsonKnowsNumbersStringsAndNull) {
