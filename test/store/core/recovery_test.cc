@@ -292,7 +292,7 @@ class Stripe {
 };
 
 TEST(Recovery, AnyHistoryWithCrashes) {
-  for (uint64_t seed = 1; seed <= 300; seed++) {
+  for (uint64_t seed = 1; seed <= 150; seed++) {
     SCOPED_TRACE(seed);
     Stripe stripe(seed);
     base::Random random(seed);
