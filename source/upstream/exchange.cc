@@ -179,6 +179,20 @@ rt::Task<base::Result<uint32_t>> Exchange::readHeadBytes(rt::CancelScope& scope,
   co_return static_cast<uint32_t>(first.value().size());
 }
 
+// The origin closed within a head, or before it. Parsed once more, what is there may turn out to be
+// no response at all, however it was cut on its way.
+Failure Exchange::cutHead() {
+  const std::span<const char> bytes(reinterpret_cast<const char*>(buffer_) + at_, heldBytes());
+  if (!bytes.empty()) {
+    const http::ParseOutcome outcome =
+        http::parseResponseHead(bytes, cluster_.context().head_limits, head_);
+    if (const auto* error = std::get_if<base::Error>(&outcome)) {
+      return protocolError(error->code);
+    }
+  }
+  return failureOf({base::Code::peer_closed, base::Blame::upstream});
+}
+
 // Reads what comes next of the response while the request may still be on its way.
 rt::Task<Failure> Exchange::readMore() {
   CHECK(have_ < cluster_.headBuffers().bufferBytes());
@@ -203,7 +217,7 @@ rt::Task<Failure> Exchange::readMore() {
       co_return failureOf(read.error());
     }
     if (read.value() == 0) {
-      co_return failureOf({base::Code::peer_closed, base::Blame::upstream});
+      co_return cutHead();
     }
     have_ += read.value();
     co_return Failure{};

@@ -81,6 +81,7 @@ class Exchange {
   rt::Task<Failure> takeInterim();
   rt::Task<Failure> readMore();
   rt::Task<base::Result<uint32_t>> readHeadBytes(rt::CancelScope& scope, base::MonoTime deadline);
+  Failure cutHead();
   Failure failureOf(const base::Error& error) const;
   Failure protocolError(base::Code code) const;
   Failure judgeHead();
