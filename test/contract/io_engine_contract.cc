@@ -1,6 +1,6 @@
-// The fixture of the contract, and its clauses about time, counting and cancelling. Clauses about sockets are
-// in sockets_contract.cc, about files and events in files_contract.cc, about doorbells in
-// doorbells_contract.cc.
+// The fixture of the contract, and its clauses about time, counting and cancelling. Clauses about
+// sockets are in sockets_contract.cc, about files and events in files_contract.cc, about doorbells
+// in doorbells_contract.cc.
 #include "test/contract/io_engine_contract.h"
 
 #include <poll.h>
@@ -13,7 +13,9 @@
 
 namespace contract {
 
-void setAccept(rt::Op& op, int fd) { setPlain(op, rt::OpKind::accept, fd); }
+void setAccept(rt::Op& op, int fd) {
+  setPlain(op, rt::OpKind::accept, fd);
+}
 
 void setConnect(rt::Op& op, int fd, const sockaddr_in& address) {
   setPlain(op, rt::OpKind::connect, fd);
@@ -27,7 +29,9 @@ void setRecv(rt::Op& op, int fd, void* to, size_t length) {
   op.len = static_cast<uint32_t>(length);
 }
 
-void setRecvSelect(rt::Op& op, int fd) { setPlain(op, rt::OpKind::recv_select, fd); }
+void setRecvSelect(rt::Op& op, int fd) {
+  setPlain(op, rt::OpKind::recv_select, fd);
+}
 
 void setSend(rt::Op& op, int fd, const void* from, size_t length) {
   setPlain(op, rt::OpKind::send, fd);
@@ -269,8 +273,8 @@ TEST_P(IoEngineContract, CancellingTwiceCompletesOnce) {
   rig_->close(fd);
 }
 
-// An operation that races with its cancellation ends with either result, once; its bytes are lost in neither
-// case: what it did not take, the next one finds.
+// An operation that races with its cancellation ends with either result, once; its bytes are lost
+// in neither case: what it did not take, the next one finds.
 TEST_P(IoEngineContract, CancellingRacesWithCompletion) {
   const Pair pair = connect();
   base::Random random(1);

@@ -1,8 +1,9 @@
-// The contract of rt::IoEngine: what every engine does, whatever does the work underneath. An engine's test
-// gives a rig (two engines that know each other's doorbells, and ways to make descriptors) and instantiates
-// the suite:
+// The contract of rt::IoEngine: what every engine does, whatever does the work underneath. An
+// engine's test gives a rig (two engines that know each other's doorbells, and ways to make
+// descriptors) and instantiates the suite:
 //
-//   INSTANTIATE_TEST_SUITE_P(Uring, IoEngineContract, testing::Values(EngineCase{"uring", makeUringRig}));
+//   INSTANTIATE_TEST_SUITE_P(Uring, IoEngineContract, testing::Values(EngineCase{"uring",
+//   makeUringRig}));
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,13 +42,15 @@ class Rig {
 class Threads {
  public:
   virtual ~Threads() = default;
-  virtual std::unique_ptr<rt::IoEngine> make(base::ShardId shard) = 0;  // on the thread that uses it
+  virtual std::unique_ptr<rt::IoEngine> make(
+      base::ShardId shard) = 0;  // on the thread that uses it
 };
 
 struct EngineCase {
   std::string name;
   std::unique_ptr<Rig> (*rig)() = nullptr;
-  std::unique_ptr<Threads> (*threads)(uint16_t shards) = nullptr;  // nullptr: engines share one thread
+  std::unique_ptr<Threads> (*threads)(uint16_t shards) =
+      nullptr;  // nullptr: engines share one thread
 };
 
 class IoEngineContract : public testing::TestWithParam<EngineCase> {

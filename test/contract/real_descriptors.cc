@@ -58,7 +58,9 @@ void RealDescriptors::signal(int fd, uint64_t count) {
   CHECK(::write(fd, &count, sizeof count) == sizeof count);
 }
 
-void RealDescriptors::close(int fd) { CHECK(::close(fd) == 0); }
+void RealDescriptors::close(int fd) {
+  CHECK(::close(fd) == 0);
+}
 
 void RealDescriptors::closeWithReset(int fd) {
   const linger abort{1, 0};

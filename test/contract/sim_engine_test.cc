@@ -1,6 +1,6 @@
 // Goal: the simulator's engine keeps the contract of all engines, in calm and in hostile worlds.
-// Method: the contract's suite; a hostile world delays and fragments, but injects no failures, since those
-// are not in the contract's expectations.
+// Method: the contract's suite; a hostile world delays and fragments, but injects no failures,
+// since those are not in the contract's expectations.
 #include "test/contract/io_engine_contract.h"
 #include "test/sim/world.h"
 
@@ -38,7 +38,9 @@ class SimRig : public Rig {
   int files_ = 0;
 };
 
-std::unique_ptr<Rig> makeCalm() { return std::make_unique<SimRig>(1, sim::Options()); }
+std::unique_ptr<Rig> makeCalm() {
+  return std::make_unique<SimRig>(1, sim::Options());
+}
 
 template <uint64_t seed>
 std::unique_ptr<Rig> makeHostile() {
@@ -54,7 +56,9 @@ std::unique_ptr<Rig> makeHostile() {
   return std::make_unique<SimRig>(seed, options);
 }
 
-std::string nameOf(const testing::TestParamInfo<EngineCase>& info) { return info.param.name; }
+std::string nameOf(const testing::TestParamInfo<EngineCase>& info) {
+  return info.param.name;
+}
 
 INSTANTIATE_TEST_SUITE_P(Sim, IoEngineContract,
                          testing::Values(EngineCase{"calm", makeCalm},

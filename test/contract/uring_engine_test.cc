@@ -45,12 +45,16 @@ class UringThreads : public Threads {
   io::Doorbells doorbells_;
 };
 
-std::unique_ptr<Rig> makeRig() { return std::make_unique<UringRig>(); }
+std::unique_ptr<Rig> makeRig() {
+  return std::make_unique<UringRig>();
+}
 std::unique_ptr<Threads> makeThreads(uint16_t shards) {
   return std::make_unique<UringThreads>(shards);
 }
 
-std::string nameOf(const testing::TestParamInfo<EngineCase>& info) { return info.param.name; }
+std::string nameOf(const testing::TestParamInfo<EngineCase>& info) {
+  return info.param.name;
+}
 
 // Where io_uring is forbidden there is nothing to test.
 bool allowed() {

@@ -1,6 +1,6 @@
-// Goal: blocks never overlap, come back whole, and wait in order when they run out; receive buffers are
-// waited for and no wake-up is lost.
-// Method: examples, a model of the buddy allocator's promises under random use, and simulated sockets.
+// Goal: blocks never overlap, come back whole, and wait in order when they run out; receive buffers
+// are waited for and no wake-up is lost. Method: examples, a model of the buddy allocator's
+// promises under random use, and simulated sockets.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,9 +27,8 @@ TEST(BufferPool, GivesAlignedBlocksOfTheNextSize) {
   EXPECT_EQ(pool.region().size(), kRegion_bytes);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.region().data()) % kRegion_bytes, 0U);
   const std::pair<uint32_t, uint32_t> sizes[] = {
-      {1, 4096},     {4095, 4096},     {4096, 4096},       {4097, 8192},
-      {8192, 8192},  {8193, 16384},    {65536, 65536},     {65537, 131072},
-      {524289, 1 << 20}, {1 << 20, 1 << 20},
+      {1, 4096},     {4095, 4096},   {4096, 4096},    {4097, 8192},      {8192, 8192},
+      {8193, 16384}, {65536, 65536}, {65537, 131072}, {524289, 1 << 20}, {1 << 20, 1 << 20},
   };
   for (const auto& [asked, given] : sizes) {
     Buffer buffer = pool.tryTake(asked);
@@ -167,8 +166,8 @@ TEST_F(BuffersTest, AWaiterThatGivesUpLetsTheNextOnePass) {
   CancelScope inner(host_.scope());
   host_.spawn(take(pool_, 1 << 20, inner, base::kNever, log_, 'L', kept_));
   host_.spawn(take(pool_, 4096, host_.scope(), base::kNever, log_, 's', kept_));
-  host_.spawn(take(pool_, 1 << 20, host_.scope(), world_.now() + base::kMillisecond_ns, log_, 'd',
-                   kept_));
+  host_.spawn(
+      take(pool_, 1 << 20, host_.scope(), world_.now() + base::kMillisecond_ns, log_, 'd', kept_));
   all.pop_back();
   inner.request();
   settle();
@@ -210,7 +209,8 @@ Task<void> say(int fd, std::string text, CancelScope& scope) {
 
 class ReceiveTest : public testing::TestWithParam<uint64_t> {
  protected:
-  // Whether an idle socket is told of missing buffers is the engine's choice; here it is the seed's.
+  // Whether an idle socket is told of missing buffers is the engine's choice; here it is the
+  // seed's.
   static sim::Options options() {
     sim::Options options;
     options.network.early_no_buffers = GetParam() % 2 == 0 ? sim::kAlways : 0;
@@ -270,8 +270,8 @@ TEST_P(ReceiveTest, WaitsWhileNoBufferIsFree) {
   kept_.clear();
 }
 
-// The two lost wake-ups that were there: an idle socket sat on the only one, and a buffer that came back
-// between -ENOBUFS and the wait woke nobody.
+// The two lost wake-ups that were there: an idle socket sat on the only one, and a buffer that came
+// back between -ENOBUFS and the wait woke nobody.
 TEST_P(ReceiveTest, AnIdleSocketDoesNotSwallowTheWakeUp) {
   const Pair holder = connect();
   const Pair idle = connect();

@@ -1,7 +1,7 @@
-// Goal: credits are given first come, first served, never more than there are, and none is lost when a waiter
-// gives up; wait queues wake in order.
-// Method: examples, and a model (a queue of wishes and a number) under random requests, releases,
-// cancellations and deadlines on a simulated host.
+// Goal: credits are given first come, first served, never more than there are, and none is lost
+// when a waiter gives up; wait queues wake in order. Method: examples, and a model (a queue of
+// wishes and a number) under random requests, releases, cancellations and deadlines on a simulated
+// host.
 #include "source/rt/credits.h"
 
 #include <gtest/gtest.h>
@@ -212,8 +212,7 @@ TEST_F(CreditsTest, WaitsEndByCancellationAndDeadline) {
   WaitQueue queue;
   CancelScope inner(host_.scope());
   host_.spawn(waitAndNote(queue, inner, base::kNever, log_, 'a'));
-  host_.spawn(
-      waitAndNote(queue, host_.scope(), world_.now() + base::kMillisecond_ns, log_, 'b'));
+  host_.spawn(waitAndNote(queue, host_.scope(), world_.now() + base::kMillisecond_ns, log_, 'b'));
   host_.spawn(waitAndNote(queue, host_.scope(), base::kNever, log_, 'c'));
   inner.request();
   host_.spawn(waitAndNote(queue, inner, base::kNever, log_, 'd'));

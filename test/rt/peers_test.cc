@@ -1,6 +1,6 @@
-// Goal: links hand over every pointer once and in order, also between threads; calls between shards are
-// answered, waited for, limited, and never lose a wake-up.
-// Method: two threads on one link (also run under the thread sanitizer), and simulated shards.
+// Goal: links hand over every pointer once and in order, also between threads; calls between shards
+// are answered, waited for, limited, and never lose a wake-up. Method: two threads on one link
+// (also run under the thread sanitizer), and simulated shards.
 #include "source/rt/peers.h"
 
 #include <gtest/gtest.h>
@@ -168,8 +168,8 @@ TEST_P(PeersTest, EveryShardCallsEveryShard) {
   for (const auto& node : nodes_) {
     for (uint16_t to = 0; to < kShards; to++) {
       for (const Verb verb : {kAdd, kSlowAdd}) {
-        ASSERT_TRUE(node->group().spawn(
-            callMany(node->peers(), base::ShardId{to}, verb, 20, good)));
+        ASSERT_TRUE(
+            node->group().spawn(callMany(node->peers(), base::ShardId{to}, verb, 20, good)));
       }
     }
   }

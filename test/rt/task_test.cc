@@ -1,6 +1,7 @@
-// Goal: tasks start inline, resume their parent through the ready queue, keep the stack flat, move their
-// results, and live in groups that end only when they have; cancellation reaches every wait below a scope.
-// Method: coroutines on one simulated host, with the order of events written to a string.
+// Goal: tasks start inline, resume their parent through the ready queue, keep the stack flat, move
+// their results, and live in groups that end only when they have; cancellation reaches every wait
+// below a scope. Method: coroutines on one simulated host, with the order of events written to a
+// string.
 #include "source/rt/task.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,9 @@ class TaskTest : public testing::Test {
   std::string log_;
 };
 
-Task<int> immediate(int value) { co_return value; }
+Task<int> immediate(int value) {
+  co_return value;
+}
 
 Task<int> later(int value, std::string& log) {
   log += "start ";
@@ -57,7 +60,9 @@ Task<void> neverAwaited(bool& ran) {
 
 TEST_F(TaskTest, ATaskThatNobodyAwaitsNeverStarts) {
   bool ran = false;
-  { Task<void> task = neverAwaited(ran); }
+  {
+    Task<void> task = neverAwaited(ran);
+  }
   EXPECT_FALSE(ran);
   EXPECT_EQ(framePoolStats().live, 0U);
 }
@@ -106,7 +111,9 @@ Task<int> chain(int length) {
   co_return rest + 1;
 }
 
-Task<void> runChain(int length, int& result) { result = co_await chain(length); }
+Task<void> runChain(int length, int& result) {
+  result = co_await chain(length);
+}
 
 TEST_F(TaskTest, EndsOfADeepChainDoNotNest) {
   int result = 0;
@@ -307,7 +314,9 @@ TEST(CancelScope, AHookThatLeftIsNotCalled) {
 
 TEST(CancelScope, AChildThatEndedIsNotReached) {
   CancelScope root;
-  { CancelScope child(root); }
+  {
+    CancelScope child(root);
+  }
   root.request();
   EXPECT_TRUE(root.requested());
 }

@@ -1,7 +1,7 @@
-// Goal: a timer fires once, never early, at most one tick late, in order of ticks, whatever starts and stops
-// around it.
-// Method: a model (a multimap from time to timer) beside the wheel, under random starts, stops, restarts from
-// callbacks and jumps of the clock, over spans that use every level and more than the wheel reaches.
+// Goal: a timer fires once, never early, at most one tick late, in order of ticks, whatever starts
+// and stops around it. Method: a model (a multimap from time to timer) beside the wheel, under
+// random starts, stops, restarts from callbacks and jumps of the clock, over spans that use every
+// level and more than the wheel reaches.
 #include "source/rt/timer_wheel.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,9 @@ struct Probe : Timer {
   bool running = false;
 };
 
-uint64_t tickUp(uint64_t ns) { return (ns + kTick_ns - 1) / kTick_ns; }
+uint64_t tickUp(uint64_t ns) {
+  return (ns + kTick_ns - 1) / kTick_ns;
+}
 
 TEST(TimerWheel, FiresAtTheFirstTickThatIsNotEarly) {
   TimerWheel wheel(base::MonoTime{0});

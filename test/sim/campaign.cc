@@ -20,10 +20,9 @@ char replay_line[256];
 size_t replay_length = 0;
 
 void setReplay(std::string_view target, uint64_t seed) {
-  const int length = std::snprintf(replay_line, sizeof replay_line,
-                                   "replay: bazel run %.*s -- --seed=%llu\n",
-                                   static_cast<int>(target.size()), target.data(),
-                                   static_cast<unsigned long long>(seed));
+  const int length = std::snprintf(
+      replay_line, sizeof replay_line, "replay: bazel run %.*s -- --seed=%llu\n",
+      static_cast<int>(target.size()), target.data(), static_cast<unsigned long long>(seed));
   replay_length = static_cast<size_t>(length);
 }
 
@@ -96,8 +95,8 @@ void runSeed(uint64_t seed, Scenario scenario, bool verbose, bool again) {
 }
 
 const char* nameOf(Trace what) {
-  static constexpr const char* kNames[] = {"turn", "submit",  "finish", "cancel", "ring", "wake",
-                                           "connect", "piece", "reset", "crash",  "kill", "note"};
+  static constexpr const char* kNames[] = {"turn",    "submit", "finish", "cancel", "ring", "wake",
+                                           "connect", "piece",  "reset",  "crash",  "kill", "note"};
   return kNames[static_cast<size_t>(what)];
 }
 
@@ -106,10 +105,10 @@ const char* nameOf(Trace what) {
 void Judge::fail(std::string_view what) {
   if (world_ != nullptr && verbose_) {
     for (const TraceEntry& entry : world_->core().recent()) {
-      std::fprintf(stderr, "%14.6f ms  %-8s %llu %llu %llu\n",
-                   static_cast<double>(entry.at_ns) / 1e6, nameOf(entry.what),
-                   static_cast<unsigned long long>(entry.a), static_cast<unsigned long long>(entry.b),
-                   static_cast<unsigned long long>(entry.c));
+      std::fprintf(
+          stderr, "%14.6f ms  %-8s %llu %llu %llu\n", static_cast<double>(entry.at_ns) / 1e6,
+          nameOf(entry.what), static_cast<unsigned long long>(entry.a),
+          static_cast<unsigned long long>(entry.b), static_cast<unsigned long long>(entry.c));
     }
   }
   std::fprintf(stderr, "failed: %.*s\n", static_cast<int>(what.size()), what.data());

@@ -1,9 +1,11 @@
-// Runs a scenario for many seeds. A seed that fails ends the program with one line that replays it alone:
+// Runs a scenario for many seeds. A seed that fails ends the program with one line that replays it
+// alone:
 //
 //   bazel run //test/sim:echo_sim -- --seed=123
 //
-// Flags: --seed=N one seed, saying more; --seeds=COUNT how many; --first=N where to begin; --again=K every
-// K-th seed runs twice and must give the same trace; --budget-s=S stop, successfully, after so long.
+// Flags: --seed=N one seed, saying more; --seeds=COUNT how many; --first=N where to begin;
+// --again=K every K-th seed runs twice and must give the same trace; --budget-s=S stop,
+// successfully, after so long.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,8 @@
 
 namespace sim {
 
-// What a scenario says about a world. The first failed requirement ends the program: a world in an unknown
-// state is not torn down.
+// What a scenario says about a world. The first failed requirement ends the program: a world in an
+// unknown state is not torn down.
 class Judge {
  public:
   explicit Judge(bool verbose) : verbose_(verbose) {}

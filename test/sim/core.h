@@ -1,6 +1,6 @@
-// The heart of a simulated world: one clock, one random generator, one queue of events, one trace. Everything
-// that happens, happens because an event was due or a host took a turn; events at the same time run in the
-// order in which they were scheduled. So a seed decides everything.
+// The heart of a simulated world: one clock, one random generator, one queue of events, one trace.
+// Everything that happens, happens because an event was due or a host took a turn; events at the
+// same time run in the order in which they were scheduled. So a seed decides everything.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace sim {
 
-// What the trace records. The numbers that go with it never contain addresses or the system's descriptors.
+// What the trace records. The numbers that go with it never contain addresses or the system's
+// descriptors.
 enum class Trace : uint8_t {
   turn,
   submit,

@@ -96,8 +96,8 @@ void Disk::start(Pending& pending, uint64_t id) {
     pending.checksum = op.kind == rt::OpKind::write ? checksumOf(op) : 0;
   } else {
     // Sockets' operations; poll, as on Linux, finds a file always ready.
-    pending.engine->finish(pending, op.kind == rt::OpKind::poll ? static_cast<int32_t>(op.len)
-                                                                : -ENOTSOCK);
+    pending.engine->finish(pending,
+                           op.kind == rt::OpKind::poll ? static_cast<int32_t>(op.len) : -ENOTSOCK);
     return;
   }
   file.under_way.push_back(&pending);
@@ -114,9 +114,12 @@ void Disk::run(Pending& pending, uint64_t id) {
   rt::Op& op = *pending.op;
   int32_t result = 0;
   switch (op.kind) {
-    case rt::OpKind::read: result = read(file, op); break;
+    case rt::OpKind::read:
+      result = read(file, op);
+      break;
     case rt::OpKind::write:
-      CHECK(pending.checksum == checksumOf(op));  // its owner changed the bytes of a write under way
+      CHECK(pending.checksum ==
+            checksumOf(op));  // its owner changed the bytes of a write under way
       result = write(file, op);
       break;
     default:

@@ -1,17 +1,17 @@
-// The simulated disk: named files in memory, each in two versions: what programs see, and what would be there
-// after a power failure. Faults change results and the second version; the bytes that programs see are
-// pristine unless a fault of a broken disk is asked for.
+// The simulated disk: named files in memory, each in two versions: what programs see, and what
+// would be there after a power failure. Faults change results and the second version; the bytes
+// that programs see are pristine unless a fault of a broken disk is asked for.
 //
-// Fault model. Reads and writes take a while and complete in any order; a write takes effect when it
-// completes. What was written becomes durable by a sync that began after the write completed, or by itself,
-// earlier, sector by sector. A sync covers its file only. Any operation may fail with EIO; a failed write may
-// have left any of its sectors; after a failed sync, what it should have made durable is visible until the
-// crash and gone after it. Transfers may be short, at a sector. At a crash every unsynced sector
-// (512 bytes) is old or new, independently of the others, also inside writes that were under way; a
-// file's length is never lost. A sector itself is never torn.
+// Fault model. Reads and writes take a while and complete in any order; a write takes effect when
+// it completes. What was written becomes durable by a sync that began after the write completed, or
+// by itself, earlier, sector by sector. A sync covers its file only. Any operation may fail with
+// EIO; a failed write may have left any of its sectors; after a failed sync, what it should have
+// made durable is visible until the crash and gone after it. Transfers may be short, at a sector.
+// At a crash every unsynced sector (512 bytes) is old or new, independently of the others, also
+// inside writes that were under way; a file's length is never lost. A sector itself is never torn.
 //
-// Broken disks (options): writes that are acknowledged and lost, writes that land elsewhere in the file,
-// bits that flip for good.
+// Broken disks (options): writes that are acknowledged and lost, writes that land elsewhere in the
+// file, bits that flip for good.
 //
 // Not modelled: directories, renames, several file systems.
 #pragma once
@@ -46,15 +46,15 @@ class Disk {
   Disk(Core& core, const DiskOptions& options) : core_(core), options_(options) {}
   ~Disk();
 
-  // The file of that name, made when it is not there with `length` zero bytes. It may grow to `limit`; beyond
-  // is ENOSPC.
+  // The file of that name, made when it is not there with `length` zero bytes. It may grow to
+  // `limit`; beyond is ENOSPC.
   uint64_t open(std::string_view name, uint64_t length, uint64_t limit);
   bool exists(std::string_view name) const { return names_.contains(std::string(name)); }
 
   void start(Pending& pending, uint64_t file);
   void cancel(Pending& pending);
-  // The process that asked for it is gone: the operation ends with ECANCELED, and a write has done any part
-  // of its work.
+  // The process that asked for it is gone: the operation ends with ECANCELED, and a write has done
+  // any part of its work.
   void abandon(Pending& pending);
   // The power fails. Operations under way end with EIO, having done any part of their work.
   void crash();

@@ -1,8 +1,8 @@
 // Goal: prove the simulator's machinery, and the runtime, before anything larger stands on them.
-// Method: shards share a port and answer each block of a connection with its bytes, passed through another
-// shard; clients check every byte. Networks are hostile by seed. Oracles: what comes back is what was sent,
-// as far as the connection lived; no shard loses a doorbell; once the faults stop everything ends; nothing is
-// left open, lent or counted; the same seed gives the same trace.
+// Method: shards share a port and answer each block of a connection with its bytes, passed through
+// another shard; clients check every byte. Networks are hostile by seed. Oracles: what comes back
+// is what was sent, as far as the connection lived; no shard loses a doorbell; once the faults stop
+// everything ends; nothing is left open, lent or counted; the same seed gives the same trace.
 #include <algorithm>
 #include <memory>
 #include <string>

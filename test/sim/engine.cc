@@ -10,11 +10,12 @@ namespace sim {
 SimEngine::SimEngine(Core& core, Kernel& kernel, uint32_t host, bool can_register)
     : core_(core), kernel_(kernel), host_(host), can_register_(can_register) {}
 
-SimEngine::~SimEngine() { CHECK(stats_.in_flight == 0); }
+SimEngine::~SimEngine() {
+  CHECK(stats_.in_flight == 0);
+}
 
 base::UnixSeconds SimEngine::wall() {
-  return base::UnixSeconds{
-      static_cast<int64_t>(wall_start_s_ + core_.now() / base::kSecond_ns)};
+  return base::UnixSeconds{static_cast<int64_t>(wall_start_s_ + core_.now() / base::kSecond_ns)};
 }
 
 void SimEngine::prepare(rt::Op& op) {

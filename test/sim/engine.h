@@ -1,11 +1,12 @@
-// The simulated engine of one host. What the kernel would do is done by a Kernel (the world); the engine
-// keeps the books: each operation completes exactly once, and only enter() hands completions over.
+// The simulated engine of one host. What the kernel would do is done by a Kernel (the world); the
+// engine keeps the books: each operation completes exactly once, and only enter() hands completions
+// over.
 //
-// Cancelling races with completion as it does in a kernel: a request is acted on after it was handed over
-// with enter(), some time later, and loses to a result that came first.
+// Cancelling races with completion as it does in a kernel: a request is acted on after it was
+// handed over with enter(), some time later, and loses to a result that came first.
 //
-// Misuse stops the program: an operation prepared twice, a descriptor closed while operations wait on it, a
-// receive buffer recycled twice, the bytes of a write changed while it was under way.
+// Misuse stops the program: an operation prepared twice, a descriptor closed while operations wait
+// on it, a receive buffer recycled twice, the bytes of a write changed while it was under way.
 #pragma once
 
 #include <deque>
@@ -25,14 +26,14 @@ class SimEngine;
 struct Pending {
   rt::Op* op = nullptr;
   SimEngine* engine = nullptr;
-  uint64_t id = 0;        // unique for ever; 0: free
-  uint64_t node = 0;      // the socket, file or event it waits on
-  uint64_t total = 0;     // bytes to send
-  uint64_t progress = 0;  // bytes sent
-  uint64_t checksum = 0;  // of the bytes of a write while it is under way
+  uint64_t id = 0;                // unique for ever; 0: free
+  uint64_t node = 0;              // the socket, file or event it waits on
+  uint64_t total = 0;             // bytes to send
+  uint64_t progress = 0;          // bytes sent
+  uint64_t checksum = 0;          // of the bytes of a write while it is under way
   std::vector<uint64_t> sectors;  // a sync: what was not durable when it began
-  bool settled = false;   // its result is decided, though it may not have been handed over
-  bool direct = false;    // the descriptor asks for aligned transfers
+  bool settled = false;           // its result is decided, though it may not have been handed over
+  bool direct = false;            // the descriptor asks for aligned transfers
 };
 
 // What an engine needs of its world.

@@ -39,8 +39,8 @@ void SimHost::spawn(rt::Task<void> task) {
 }
 
 bool SimHost::runnable(uint64_t now_ns) const {
-  return reactor_ != nullptr && (state_ != State::parked || engine_.hasWork() ||
-                                 reactor_->nextDeadline().ns <= now_ns);
+  return reactor_ != nullptr &&
+         (state_ != State::parked || engine_.hasWork() || reactor_->nextDeadline().ns <= now_ns);
 }
 
 uint64_t SimHost::deadline() const {
@@ -49,8 +49,7 @@ uint64_t SimHost::deadline() const {
 
 void SimHost::takeTurn() {
   core_.trace(Trace::turn, index_, static_cast<uint64_t>(state_));
-  if (state_ == State::drowsy && !engine_.hasWork() &&
-      reactor_->nextDeadline().ns > core_.now()) {
+  if (state_ == State::drowsy && !engine_.hasWork() && reactor_->nextDeadline().ns > core_.now()) {
     state_ = peers_ == nullptr || peers_->park() ? State::parked : State::awake;
     return;
   }

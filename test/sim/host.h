@@ -51,7 +51,8 @@ class SimHost {
     rt::Reactor reactor;
     rt::TaskGroup group;
   };
-  // awake: takes turns. drowsy: found nothing to do, and looks once more when it parks. parked: asleep.
+  // awake: takes turns. drowsy: found nothing to do, and looks once more when it parks. parked:
+  // asleep.
   enum class State : uint8_t { awake, drowsy, parked };
 
   Core& core_;

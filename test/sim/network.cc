@@ -61,17 +61,27 @@ void Network::start(Pending& pending, uint64_t id) {
       socket.accepts.push_back(&pending);
       pumpAccepts(socket);
       return;
-    case rt::OpKind::connect: startConnect(pending, socket); return;
+    case rt::OpKind::connect:
+      startConnect(pending, socket);
+      return;
     case rt::OpKind::recv:
-    case rt::OpKind::recv_select: startReceive(pending, socket); return;
+    case rt::OpKind::recv_select:
+      startReceive(pending, socket);
+      return;
     case rt::OpKind::send:
-    case rt::OpKind::sendmsg: startSend(pending, socket); return;
+    case rt::OpKind::sendmsg:
+      startSend(pending, socket);
+      return;
     case rt::OpKind::poll:
       socket.polls.push_back(&pending);
       pumpPolls(socket);
       return;
-    case rt::OpKind::shutdown: shutdown(pending, socket); return;
-    default: pending.engine->finish(pending, -ESPIPE); return;
+    case rt::OpKind::shutdown:
+      shutdown(pending, socket);
+      return;
+    default:
+      pending.engine->finish(pending, -ESPIPE);
+      return;
   }
 }
 
@@ -150,9 +160,8 @@ void Network::handshake(uint64_t id) {
   server.peer = id;
   client.peer = server.id;
   for (Socket* end : {&server, &client}) {
-    end->window = static_cast<uint32_t>(
-        core_.random().between(options_.window_min, std::max(options_.window_min,
-                                                             options_.window_max)));
+    end->window = static_cast<uint32_t>(core_.random().between(
+        options_.window_min, std::max(options_.window_min, options_.window_max)));
   }
   connections_++;
   core_.trace(Trace::connect, id, 0, server.id);

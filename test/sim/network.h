@@ -1,14 +1,14 @@
 // The simulated network: listening sockets, connections, and their bytes on the way.
 //
-// Fault model. A connection is two byte streams. Bytes are never lost, reordered, doubled or changed (that is
-// TCP's work); they come late, in pieces of any size, and only while the receiver's window has room, so a
-// send ends as its peer reads. A connection may be refused, never answered, accepted late, or reset at any
-// piece; bytes on the way may die with a reset, bytes that have arrived may still be read before it. The
-// end of a stream comes after its bytes. Closing a socket with unread bytes resets its peer, and so do bytes
-// that arrive at a closed socket.
+// Fault model. A connection is two byte streams. Bytes are never lost, reordered, doubled or
+// changed (that is TCP's work); they come late, in pieces of any size, and only while the
+// receiver's window has room, so a send ends as its peer reads. A connection may be refused, never
+// answered, accepted late, or reset at any piece; bytes on the way may die with a reset, bytes that
+// have arrived may still be read before it. The end of a stream comes after its bytes. Closing a
+// socket with unread bytes resets its peer, and so do bytes that arrive at a closed socket.
 //
-// Not modelled: urgent data, SO_LINGER, simultaneous open, address families (a listener has a port, and
-// optionally one IPv4 address).
+// Not modelled: urgent data, SO_LINGER, simultaneous open, address families (a listener has a port,
+// and optionally one IPv4 address).
 #pragma once
 
 #include <deque>
@@ -47,8 +47,8 @@ struct Socket {
   uint32_t window = 0;
   bool end_arrived = false;
   bool end_sent = false;
-  bool dead = false;   // reset: nothing more in either direction
-  int32_t error = 0;   // reported once
+  bool dead = false;  // reset: nothing more in either direction
+  int32_t error = 0;  // reported once
   // Who waits.
   std::deque<Pending*> reads;
   std::deque<Pending*> writes;

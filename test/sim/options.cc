@@ -28,8 +28,8 @@ void drawNetwork(base::Random& random, NetworkOptions& network) {
   network.spike = weight(random, 20'000);
   network.spike_max_ns = logUniform(random, base::kMillisecond_ns, 5 * base::kSecond_ns);
   network.window_min = static_cast<uint32_t>(logUniform(random, 64, 64 * 1024));
-  network.window_max = static_cast<uint32_t>(
-      network.window_min + logUniform(random, 64, 1024 * 1024));
+  network.window_max =
+      static_cast<uint32_t>(network.window_min + logUniform(random, 64, 1024 * 1024));
   network.fragment = weight(random, kAlways);
   network.short_read = weight(random, kAlways);
   network.slow_send = weight(random, kAlways);

@@ -10,8 +10,7 @@ rt::Task<int> connectTo(int fd, uint16_t port, rt::CancelScope& scope, base::Mon
                         uint32_t ipv4) {
   const sockaddr_in address = SimWorld::address(port, ipv4);
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  const rt::IoResult result =
-      co_await rt::Connect(fd, generic, sizeof address, scope, deadline);
+  const rt::IoResult result = co_await rt::Connect(fd, generic, sizeof address, scope, deadline);
   co_return result.result;
 }
 

@@ -106,8 +106,7 @@ void Network::pumpReads(Socket& socket) {
 bool Network::readInto(Pending& pending, Socket& socket) {
   rt::Op& op = *pending.op;
   std::span<std::byte> to(static_cast<std::byte*>(op.addr), op.len);
-  if (op.kind == rt::OpKind::recv_select &&
-      !pending.engine->takeReceiveBuffer(op.buffer_id, to)) {
+  if (op.kind == rt::OpKind::recv_select && !pending.engine->takeReceiveBuffer(op.buffer_id, to)) {
     return false;
   }
   size_t count = std::min(to.size(), socket.available());
@@ -137,9 +136,8 @@ bool Network::readInto(Pending& pending, Socket& socket) {
 
 void Network::startSend(Pending& pending, Socket& socket) {
   const rt::Op& op = *pending.op;
-  pending.total = op.kind == rt::OpKind::send
-                      ? op.len
-                      : messageBytes(*static_cast<const msghdr*>(op.addr));
+  pending.total =
+      op.kind == rt::OpKind::send ? op.len : messageBytes(*static_cast<const msghdr*>(op.addr));
   if (socket.state != Socket::State::connected) {
     pending.engine->finish(pending, -EPIPE);
     return;

@@ -86,7 +86,9 @@ uint64_t SimWorld::openDescriptors(const SimHost& host) const {
   }));
 }
 
-void SimWorld::resetConnection(int fd) { network_.reset(nodes_.at(fd).id); }
+void SimWorld::resetConnection(int fd) {
+  network_.reset(nodes_.at(fd).id);
+}
 
 sockaddr_in SimWorld::address(uint16_t port, uint32_t ipv4) {
   sockaddr_in address{};
@@ -133,11 +135,15 @@ void SimWorld::start(Pending& pending) {
 
 void SimWorld::dispatch(Pending& pending, const Node& node) {
   const rt::OpKind kind = pending.op->kind;
-  const bool of_files = kind == rt::OpKind::read || kind == rt::OpKind::write ||
-                        kind == rt::OpKind::fsync;
+  const bool of_files =
+      kind == rt::OpKind::read || kind == rt::OpKind::write || kind == rt::OpKind::fsync;
   switch (node.kind) {
-    case Node::Kind::file: disk_.start(pending, node.id); return;
-    case Node::Kind::event: startEvent(pending, node.id); return;
+    case Node::Kind::file:
+      disk_.start(pending, node.id);
+      return;
+    case Node::Kind::event:
+      startEvent(pending, node.id);
+      return;
     case Node::Kind::socket:
       if (of_files) {
         pending.engine->finish(pending, -ESPIPE);
@@ -214,8 +220,12 @@ void SimWorld::cancelNow(Pending& pending) {
   const auto found = nodes_.find(pending.op->fd);
   CHECK(found != nodes_.end());  // a descriptor is not closed while operations use it
   switch (found->second.kind) {
-    case Node::Kind::socket: network_.cancel(pending); return;
-    case Node::Kind::file: disk_.cancel(pending); return;
+    case Node::Kind::socket:
+      network_.cancel(pending);
+      return;
+    case Node::Kind::file:
+      disk_.cancel(pending);
+      return;
     case Node::Kind::event:
       std::erase(events_[pending.node]->waiting, &pending);
       pending.engine->finish(pending, -ECANCELED);

@@ -1,15 +1,16 @@
-// A deterministic world for programs written on rt: hosts (each with an engine and a reactor), a network and
-// a disk, on one thread, driven by one seed. The same seed gives the same trace, whatever the machine.
+// A deterministic world for programs written on rt: hosts (each with an engine and a reactor), a
+// network and a disk, on one thread, driven by one seed. The same seed gives the same trace,
+// whatever the machine.
 //
-// Time is virtual: it moves when no host has anything to do, to the next event or timer, and a little with
-// every turn. Hosts with something to do take turns in random order. A host that found nothing to do parks,
-// as a shard's thread does before it sleeps: from then on only a completion, a timer or a doorbell wakes it.
-// So a lost doorbell is a hang, and run() reports it: `stuck` when nothing can ever happen again, `deadline`
-// when only timers go on.
+// Time is virtual: it moves when no host has anything to do, to the next event or timer, and a
+// little with every turn. Hosts with something to do take turns in random order. A host that found
+// nothing to do parks, as a shard's thread does before it sleeps: from then on only a completion, a
+// timer or a doorbell wakes it. So a lost doorbell is a hang, and run() reports it: `stuck` when
+// nothing can ever happen again, `deadline` when only timers go on.
 //
-// Fault models: network.h and disk.h; how often: options.h. Besides, a whole process can be killed: its
-// connections are reset, its operations end, and everything it does from then on fails without effect, so
-// that its coroutines can unwind and its objects be destroyed.
+// Fault models: network.h and disk.h; how often: options.h. Besides, a whole process can be killed:
+// its connections are reset, its operations end, and everything it does from then on fails without
+// effect, so that its coroutines can unwind and its objects be destroyed.
 #pragma once
 
 #include <functional>
@@ -29,9 +30,9 @@ namespace sim {
 enum class Ran : uint8_t { done, deadline, stuck };
 
 struct FileSpec {
-  uint64_t length = 0;          // of a new file
+  uint64_t length = 0;           // of a new file
   uint64_t limit = 64ULL << 20;  // how far it may grow
-  bool direct = false;          // address, offset and length must be multiples of 512 (O_DIRECT)
+  bool direct = false;           // address, offset and length must be multiples of 512 (O_DIRECT)
 };
 
 class SimWorld : private Kernel, private Network::Descriptors {

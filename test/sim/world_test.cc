@@ -1,6 +1,6 @@
-// Goal: the simulated world keeps its promises: same seed, same trace; time moves by itself; lost doorbells
-// are noticed; sockets and files behave as the fault models say.
-// Method: small programs of coroutines on calm and on hostile worlds, checked against what TCP and a disk do.
+// Goal: the simulated world keeps its promises: same seed, same trace; time moves by itself; lost
+// doorbells are noticed; sockets and files behave as the fault models say. Method: small programs
+// of coroutines on calm and on hostile worlds, checked against what TCP and a disk do.
 #include "test/sim/world.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ rt::Task<void> serveOne(int listener, rt::CancelScope& scope, std::string& heard
   co_await rt::Close(listener);
 }
 
-rt::Task<void> sayOnce(SimWorld& world, SimHost& host, uint16_t port, std::string text, int& result) {
+rt::Task<void> sayOnce(SimWorld& world, SimHost& host, uint16_t port, std::string text,
+                       int& result) {
   const int fd = world.socket(host);
   result = co_await connectTo(fd, port, host.scope());
   if (result == 0) {
@@ -174,7 +175,8 @@ TEST(World, ParkedHostsWakeByTheirDoorbell) {
   }
 }
 
-// A host that waits for a peer that was never rung: the world says so instead of waking it by accident.
+// A host that waits for a peer that was never rung: the world says so instead of waking it by
+// accident.
 TEST(World, ALostDoorbellIsAHang) {
   SimWorld world(1);
   SimHost& a = world.addHost({0, base::ShardId{0}});
