@@ -40,6 +40,7 @@ struct FillRequest {
   std::string_view client_address;
   std::string_view via;               // of the snapshot, which the fill keeps
   const std::shared_ptr<const config::Snapshot>* snapshot = nullptr;
+  const config::VirtualHost* host = nullptr;
   const config::Route* route = nullptr;
   policy::RequestDirectives directives;
   std::string_view primary_key;

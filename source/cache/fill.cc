@@ -30,6 +30,7 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, rt::CancelScope& parent)
       client_address_(request.client_address),
       via_(request.via),
       snapshot_(*request.snapshot),
+      host_(request.host),
       route_(request.route),
       directives_(request.directives),
       rule_(request.rule),
@@ -147,6 +148,7 @@ void Fill::fail(policy::UpstreamFailure failure) {
 rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
   FetchPlan plan;
   plan.snapshot = snapshot_.get();
+  plan.host = host_;
   plan.route = route_;
   plan.request = &request_;
   plan.uri = &uri_;

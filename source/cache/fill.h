@@ -133,6 +133,7 @@ class Fill {
   std::string client_address_;
   std::string_view via_;               // of snapshot_
   std::shared_ptr<const config::Snapshot> snapshot_;
+  const config::VirtualHost* host_;
   const config::Route* route_;
   policy::RequestDirectives directives_;
   std::optional<VaryRule> rule_;       // known before, or made from the response

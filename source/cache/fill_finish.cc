@@ -5,15 +5,6 @@
 #include "source/cache/stripe.h"
 
 namespace cache {
-namespace {
-
-base::Hash128 hashOf(std::span<const std::byte> record) {
-  const store::RecordHeader header = store::loadStruct<store::RecordHeader>(record);
-  return base::Hash128{header.hash_hi, header.hash_lo};
-}
-
-}  // namespace
-
 store::RecordFields Fill::recordFields(store::RecordKind kind) const {
   store::RecordFields fields;
   fields.kind = kind;
@@ -47,16 +38,10 @@ rt::Task<void> Fill::finish() {
 }
 
 rt::Task<bool> Fill::appendRecord(std::span<std::byte> record, store::Publish publish) {
-  if (purged_) {
-    co_return false;
-  }
+  publish.doomed = &purged_;
   base::Result<store::Appended> appended =
       co_await stripe_.log().append(record, publish, scope_);
   if (!appended.ok()) {
-    co_return false;
-  }
-  if (purged_) {  // while it waited for its turn: it was indexed after the purge
-    stripe_.index().eraseIf(hashOf(record), appended.value().entry);
     co_return false;
   }
   stripe_.keepInMemory(record, appended.value().entry);

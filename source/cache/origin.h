@@ -22,7 +22,8 @@ namespace cache {
 // What to ask for. Everything is borrowed for the time of the fetch and its stream.
 struct FetchPlan {
   const config::Snapshot* snapshot = nullptr;
-  const config::Route* route = nullptr;  // with a ForwardAction
+  const config::VirtualHost* host = nullptr;
+  const config::Route* route = nullptr;  // of the host, with a ForwardAction
   const http::RequestHead* request = nullptr;  // the client's
   const http::Effective* uri = nullptr;
   std::string_view client_address;

@@ -71,10 +71,8 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   http::Fields fields;
   std::string scratch;
   policy::planUpstream(*plan.request, up, fields, scratch);
-  if (!plan.route->request_headers.empty()) {
-    http::Fields spare;
-    config::apply(plan.route->request_headers, fields, spare);
-  }
+  http::Fields spare;
+  config::changeRequest(*plan.host, *plan.route, fields, spare);
   std::string target;
   std::string whole(plan.uri->path);
   if (plan.uri->has_query) {

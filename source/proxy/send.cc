@@ -209,7 +209,7 @@ rt::Task<void> Session::sendDirect(Request& request) {
       fields.add(http::Name::content_type, http::spelling(http::Name::content_type), "text/plain");
     }
   }
-  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
   setStatus(request, status);
   std::string& text = request.scratch.raw_head;
   text.clear();
@@ -265,7 +265,7 @@ Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup
     fields.add(http::Name::content_range, http::spelling(http::Name::content_range),
                content_range);
   }
-  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
   std::string& text = request.scratch.text;
   http::appendStatusLine(text, shape.status,
                          shape.status == head.status ? stored.reason : std::string_view());
@@ -284,7 +284,8 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   std::string& text = request.scratch.text;
   text.clear();
   Shape shape{head.status, reader.length()};
-  if (lookup.has_conditionals || lookup.has_range || !request.route->response_headers.empty()) {
+  if (lookup.has_conditionals || lookup.has_range || !request.route->response_headers.empty() ||
+      !request.host->response_headers.empty()) {
     shape = shapeHead(request, lookup, reader);
   } else {
     text.append(head.open());

@@ -32,6 +32,7 @@ cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& 
   fill.client_address = peerIp();
   fill.via = request.listener->via;
   fill.snapshot = &request.config.shared();
+  fill.host = request.host;
   fill.route = request.route;
   fill.directives = lookup.directives;
   fill.primary_key = request.scratch.keys.primary;

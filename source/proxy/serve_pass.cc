@@ -135,6 +135,7 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   InterimRelay interim(stream_, request, context_);
   OriginRequest out;
   out.plan.snapshot = &*request.config;
+  out.plan.host = request.host;
   out.plan.route = request.route;
   out.plan.request = &request.head();
   out.plan.uri = &request.uri;
@@ -215,7 +216,7 @@ rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
     fields.add(http::Name::date, http::spelling(http::Name::date),
                context_.date.at(context_.reactor.turn().wall));
   }
-  config::apply(request.route->response_headers, fields, request.scratch.spare);
+  config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
   const bool bodiless = request.is_head || hasNoBody(response.status);
   const std::optional<uint64_t> length =
       bodiless ? http::contentLength(response) : origin.exchange().bodyLength();

@@ -350,17 +350,20 @@ rt::Task<void> Server::shutDown() {
     std::vector<shard::Drain> drains(shards_.size());
     const uint64_t deadline_ns = reactor_->now().ns + drain_ms * base::kMillisecond_ns;
     co_await callAll(drains, [&](shard::Drain& call) { call.deadline_ns = deadline_ns; });
-    for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
-      std::vector<shard::Stop> stops(shards_.size());
-      co_await callAll(stops, [&](shard::Stop& call) { call.phase = phase; });
-    }
   }
+  // What still asks the shards ends before they do.
   co_await refresher_->shutdown();
   tasks_->cancelAll();
   if (admin_ != nullptr) {
     co_await admin_->stop();
   }
   co_await tasks_->join();
+  if (!shards_.empty()) {
+    for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
+      std::vector<shard::Stop> stops(shards_.size());
+      co_await callAll(stops, [&](shard::Stop& call) { call.phase = phase; });
+    }
+  }
   co_await resolver_->stop();
   say(telemetry::LogLevel::info, "stopped");
 }

@@ -41,6 +41,10 @@ rt::Task<base::Status> JournalFile::writeAll(int fd, std::vector<std::byte> byte
     }
     done += static_cast<size_t>(result.result);
   }
+  co_return co_await sync(fd, scope);
+}
+
+rt::Task<base::Status> JournalFile::sync(int fd, rt::CancelScope& scope) {
   const rt::IoResult synced =
       co_await rt::FileOp(rt::OpKind::fsync, fd, {}, 0, false, scope, base::kNever);
   if (!synced.ok()) {
@@ -81,12 +85,20 @@ rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, rt::CancelScope& s
   } else if (damaged) {
     // Nothing is known of past purges: nothing stored may be served.
     purges.raiseFloor(LogPosition{UINT64_MAX, 0});
+    lost_ = true;
   }
   co_return base::Unit{};
 }
 
 rt::Task<base::Status> JournalFile::begin(uint64_t generation, uint32_t now_s,
                                           rt::CancelScope& scope) {
+  if (lost_) {
+    PurgeRecord everything;
+    everything.kind = PurgeKind::everything;
+    everything.before = LogPosition{firstSequence(generation), 0};
+    everything.time_s = now_s;
+    records_.push_back(everything);
+  }
   co_return co_await rewrite(generation, 0, now_s, scope);
 }
 
@@ -98,6 +110,7 @@ rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest
   header.generation = generation;
   header.first_number = next_number_;
   header.created_s = now_s;
+  header.initial_records = static_cast<uint32_t>(kept.size());
   std::vector<std::byte> bytes(kJournalHeaderBytes + kept.size() * kJournalRecordBytes);
   encodeJournalHeader(std::span(bytes).first(kJournalHeaderBytes), header, salt_);
   for (size_t i = 0; i < kept.size(); i++) {
@@ -111,6 +124,12 @@ rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest
   base::Status written = co_await writeAll(fds_[other], std::move(bytes), 0, scope);
   if (!written.ok()) {
     co_return written;
+  }
+  // The old file must never count again, not even if the new one's header should rot.
+  std::vector<std::byte> blank(kJournalHeaderBytes);
+  base::Status blanked = co_await writeAll(fds_[current_], std::move(blank), 0, scope);
+  if (!blanked.ok()) {
+    co_return blanked;
   }
   current_ = other;
   generation_ = generation;
@@ -128,6 +147,11 @@ rt::Task<base::Status> JournalFile::append(PurgeRecord record, uint64_t oldest_l
   }
   base::Status status = base::Unit{};
   if (bytes_ > kCompactBytes) {
+    status = co_await sync(data_fd_, scope);
+    if (!status.ok()) {
+      turn_.release(1);
+      co_return status;
+    }
     status = co_await rewrite(generation_ + 1, oldest_live_sequence, record.time_s, scope);
   }
   if (status.ok()) {

@@ -21,7 +21,9 @@ class JournalFile {
  public:
   static constexpr uint64_t kCompactBytes = 4 << 20;
 
-  JournalFile(std::array<int, 2> fds, uint32_t salt) : fds_(fds), salt_(salt) {}
+  // data_fd is synced before a purge is forgotten: the segments that it concerned must be gone for good.
+  JournalFile(std::array<int, 2> fds, int data_fd, uint32_t salt)
+      : fds_(fds), data_fd_(data_fd), salt_(salt) {}
 
   // Reads what is there. Purges are added to `purges`; if acknowledged ones were lost to damage, everything
   // they may have concerned is dropped.
@@ -43,13 +45,17 @@ class JournalFile {
   rt::Task<base::Status> rewrite(uint64_t generation, uint64_t oldest_live_sequence,
                                  uint32_t now_s, rt::CancelScope& scope);
 
+  rt::Task<base::Status> sync(int fd, rt::CancelScope& scope);
+
   std::array<int, 2> fds_;
+  int data_fd_;
   uint32_t salt_;
   rt::Credits turn_{1};
   uint32_t current_ = 0;
   uint64_t generation_ = 0;
   uint64_t next_number_ = 0;
   uint64_t bytes_ = 0;
+  bool lost_ = false;  // neither file could be read: nothing is known of past purges
   std::vector<PurgeRecord> records_;  // what the current file holds
 };
 

@@ -63,24 +63,18 @@ rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, 
   }
 }
 
+// Finds a place in the open slab (closing full slabs, sealing full segments, opening new ones) and takes it. The
+// check of what is replaced, the reservation and the copy happen without a suspension in between, so that a purge
+// is either before all of it or after.
 rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> record,
                                                        const Publish& publish) {
+  const base::Error refused{base::Code::no_capacity, base::Blame::disk};
   const RecordHeader header = loadStruct<RecordHeader>(record);
-  base::Result<RecordView> view = decodeHead(
-      record, RecordPlace{header.sequence, header.offset_units, options_.file.salt});
+  const RecordPlace was{header.sequence, header.offset_units, options_.file.salt};
+  base::Result<RecordView> view = decodeHead(record, was);
   CHECK(view.ok());  // a record that we made or verified
   const uint32_t bytes = view.value().totalBytes();
   CHECK(bytes <= record.size());
-  base::Result<Location> at = co_await makeRoom(bytes);
-  if (!at.ok()) {
-    co_return at.error();
-  }
-  co_return place(record.first(bytes), view.value(), at.value(), publish);
-}
-
-// A place for `bytes` in the open slab: closes full slabs, seals full segments, opens new ones.
-rt::Task<base::Result<Location>> StripeLog::makeRoom(uint32_t bytes) {
-  const base::Error refused{base::Code::no_capacity, base::Blame::disk};
   if (bytes > allocator_.maxRecordBytes() || bytes > kSlab_bytes - kSegmentHeaderBytes) {
     co_return refused;
   }
@@ -99,13 +93,24 @@ rt::Task<base::Result<Location>> StripeLog::makeRoom(uint32_t bytes) {
       closeSlab();
       continue;
     }
+    if ((publish.doomed != nullptr && *publish.doomed) || isReplaced(view.value(), publish)) {
+      co_return base::Error{base::Code::cancelled, base::Blame::self};
+    }
     const std::optional<Location> at = allocator_.reserve(bytes);
     if (at.has_value()) {
-      co_return *at;
+      co_return place(record.first(bytes), view.value(), *at, publish);
     }
     closeSlab();
     sealSegment();
   }
+}
+
+bool StripeLog::isReplaced(const RecordView& record, const Publish& publish) const {
+  if (!publish.replaces.has_value()) {
+    return false;
+  }
+  const std::optional<Entry> now = index_.find(record.hash());
+  return !now.has_value() || !sameVersion(*now, *publish.replaces);
 }
 
 bool StripeLog::openSegment() {
@@ -167,17 +172,8 @@ Appended StripeLog::place(std::span<std::byte> record, const RecordView& view, L
   if (publish.kind == EntryKind::free) {
     return appended;
   }
-  bool published = true;
-  if (publish.replaces.has_value()) {
-    const std::optional<Entry> now = index_.find(view.hash());
-    published = now.has_value() && sameVersion(*now, *publish.replaces) &&
-                index_.replaceIf(view.hash(), *now, appended.entry);
-  } else {
-    index_.publish(view.hash(), appended.entry);
-  }
-  if (published) {
-    open_->pending.push_back(Pending{view.hash(), appended.entry});
-  }
+  index_.publish(view.hash(), appended.entry);
+  open_->pending.push_back(Pending{view.hash(), appended.entry});
   return appended;
 }
 
@@ -198,6 +194,7 @@ void StripeLog::closeSlab() {
     open_->used += units * kUnitBytes;
   }
   writes_begun_++;
+  writing_.push_back(open_->segment);
   const bool spawned = tasks_.spawn(writeSlab(std::move(open_)));
   CHECK(spawned);  // slabs, footers and loops together stay below the group's limit
 }
@@ -207,10 +204,15 @@ rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab) {
                           uint64_t{slab->begin_units} * kUnitBytes;
   base::Status status = co_await writeBytes(slab->buffer.span().first(slab->used), offset);
   settle(*slab, status.ok());
+  writing_.erase(std::find(writing_.begin(), writing_.end(), slab->segment));
   slab.reset();
   slabs_.release(1);
   writes_ended_++;
   written_.wakeAll();
+}
+
+bool StripeLog::isWriting(uint32_t segment) const {
+  return std::find(writing_.begin(), writing_.end(), segment) != writing_.end();
 }
 
 void StripeLog::settle(const Slab& slab, bool ok) {
@@ -275,6 +277,9 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
     base::Status status = co_await writeBytes(buffer.value().span().first(piece), offset + done);
     ok = status.ok();
     done += piece;
+  }
+  while (isWriting(segment)) {
+    co_await written_.wait(never_);
   }
   // Without its footer a segment still serves; only reclaim and recovery then know less of it.
   allocator_.sealed(segment);

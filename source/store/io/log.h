@@ -55,7 +55,8 @@ struct Publish {
   EntryKind kind = EntryKind::free;
   uint32_t expires_s = 0;
   uint8_t frequency = 0;
-  std::optional<Entry> replaces;  // only if this is still the key's version, else the record is not kept
+  std::optional<Entry> replaces;  // only if this is still the key's version, else nothing is written
+  const bool* doomed = nullptr;   // set while the append waited for its turn: nothing is written either
 };
 
 struct Appended {
@@ -105,11 +106,11 @@ class StripeLog {
     std::vector<Pending> pending;
   };
 
-  rt::Task<base::Result<Location>> makeRoom(uint32_t bytes);
   rt::Task<base::Status> openSlab();
   bool openSegment();
   void sealSegment();
   rt::Task<base::Result<Appended>> appendOnce(std::span<std::byte> record, const Publish& publish);
+  bool isReplaced(const RecordView& record, const Publish& publish) const;
   Appended place(std::span<std::byte> record, const RecordView& view, Location at,
                  const Publish& publish);
   void closeSlab();
@@ -117,6 +118,7 @@ class StripeLog {
   rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment);
   rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset);
   void settle(const Slab& slab, bool ok);
+  bool isWriting(uint32_t segment) const;
   rt::Task<void> flushLoop();
 
   rt::Task<void> reclaimLoop();
@@ -148,6 +150,7 @@ class StripeLog {
   std::vector<TocEntry> toc_;       // of the open segment
   bool header_due_ = false;         // the open segment's header is not in a slab yet
   rt::WaitQueue dirty_;             // wakes the flush loop
+  std::vector<uint32_t> writing_;   // segments of the slabs being written
   rt::WaitQueue written_;           // woken after every write
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;

@@ -71,24 +71,38 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   co_return report;
 }
 
-// The sequence that each segment's header has now.
+// The sequence that each segment's header has now: a read a segment, many in flight.
 rt::Task<base::Status> StripeStore::readSequences(rt::CancelScope& scope) {
-  base::Result<rt::Buffer> page = co_await reader_.pool().take(kPageBytes, scope);
-  if (!page.ok()) {
-    co_return page.error();
+  base::Status status = base::Unit{};
+  rt::TaskGroup readers(reactor_, kHeaderReads, scope);
+  for (uint32_t first = 0; first < std::min(kHeaderReads, shared_.table->count()); first++) {
+    const bool spawned = readers.spawn(readSequencesFrom(first, &status, &scope));
+    CHECK(spawned);
   }
-  const std::span<std::byte> bytes = page.value().span().first(kPageBytes);
-  for (uint32_t segment = 0; segment < shared_.table->count(); segment++) {
+  co_await readers.join();
+  co_return status;
+}
+
+// Every kHeaderReads-th segment.
+rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, base::Status* status,
+                                              rt::CancelScope* scope) {
+  base::Result<rt::Buffer> page = co_await reader_.pool().take(kPageBytes, *scope);
+  for (uint32_t segment = first; page.ok() && segment < shared_.table->count();
+       segment += kHeaderReads) {
+    const std::span<std::byte> bytes = page.value().span().first(kPageBytes);
     base::Status read = co_await reader_.readBytes(
         shared_.files.data_fd, bytes,
-        segmentOffset(segment, shared_.files.superblock.segment_bytes), scope, base::kNever);
+        segmentOffset(segment, shared_.files.superblock.segment_bytes), *scope, base::kNever);
     if (!read.ok()) {
-      co_return read;
+      *status = read;
+      co_return;
     }
     base::Result<SegmentHeader> header = decodeSegmentHeader(bytes, identity(segment));
     shared_.table->setSequence(segment, header.ok() ? header.value().sequence : 0);
   }
-  co_return base::Unit{};
+  if (!page.ok()) {
+    *status = page.error();
+  }
 }
 
 // The records of one segment: from its footer, or by walking it.

@@ -29,7 +29,7 @@ StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShare
     : reactor_(reactor),
       reader_(reader),
       shared_(shared),
-      journal_(shared.files.journal_fds, shared.files.superblock.salt()),
+      journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
       background_(reactor, 1) {}
 
@@ -58,9 +58,7 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   const uint64_t records = log_->stats().appended_records;
   SnapshotHeader header;
   header.bucket_count = shared_.index->bucketCount();
-  const bool open = allocator_->hasOpen();
-  header.sealed_sequence =
-      (open ? allocator_->opened().sequence : allocator_->nextSequence()) - 1;
+  header.sealed_sequence = allocator_->sealedSequence();
   header.journal_number = journal_.nextNumber();
   header.segment_count = shared_.table->count();
   header.epoch_s = shared_.index->epoch();
@@ -68,6 +66,12 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   std::vector<uint64_t> sequences;
   for (uint32_t i = 0; i < shared_.table->count(); i++) {
     sequences.push_back(shared_.table->sequence(i));
+  }
+  // A snapshot promises that what it names is on the disk.
+  const rt::IoResult synced = co_await rt::FileOp(rt::OpKind::fsync, shared_.files.data_fd, {}, 0,
+                                                  false, scope, base::kNever);
+  if (!synced.ok()) {
+    co_return synced.error(base::Blame::disk);
   }
   base::Status saved =
       co_await snapshots_.save(header, std::move(sequences), *shared_.index, scope);

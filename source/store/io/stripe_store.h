@@ -56,6 +56,7 @@ struct RecoveryReport {
 class StripeStore {
  public:
   static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
+  static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
 
   StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared);
   ~StripeStore();
@@ -76,6 +77,7 @@ class StripeStore {
 
  private:
   rt::Task<base::Status> readSequences(rt::CancelScope& scope);
+  rt::Task<void> readSequencesFrom(uint32_t first, base::Status* status, rt::CancelScope* scope);
   rt::Task<base::Status> readSegment(uint32_t segment, RecoveryMerge& merge, RecoveryReport& report,
                                      rt::CancelScope& scope);
   rt::Task<base::Status> save(rt::CancelScope& scope);
