@@ -1,0 +1,355 @@
+// The caches: what they hold, purging, and explaining what a request would get.
+#include <algorithm>
+#include <map>
+
+#include "source/admin/figures.h"
+#include "source/admin/json.h"
+#include "source/admin/pages.h"
+#include "source/http/codec.h"
+#include "source/http/grammar.h"
+#include "source/http/uri.h"
+
+namespace admin {
+namespace {
+
+using shard::CacheReport;
+
+// One cache over all shards.
+struct CacheSum {
+  CacheReport report;
+  std::string path;
+};
+
+template <class Owner>
+void addFigures(std::span<const Figure<Owner>> figures, Owner& into, const Owner& from) {
+  for (const Figure<Owner>& figure : figures) {
+    into.*figure.member += from.*figure.member;
+  }
+}
+
+std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards) {
+  std::map<std::string_view, CacheReport> by_name;
+  for (const shard::ShardStats& shard : shards) {
+    for (const CacheReport& from : shard.caches) {
+      CacheReport& into = by_name[from.name];
+      into.name = from.name;
+      into.stripes_owned += from.stripes_owned;
+      addFigures(cacheFigures(), into, from);
+      addFigures(ramFigures(), into.memory, from.memory);
+      addFigures(lookupFigures(), into.lookups, from.lookups);
+      addFigures(stripeFigures(), into.stripe, from.stripe);
+      addFigures(writeFigures(), into.writes, from.writes);
+    }
+  }
+  std::vector<CacheReport> out;
+  for (auto& [name, report] : by_name) {
+    out.push_back(std::move(report));
+  }
+  return out;
+}
+
+// Visits name and value of every figure of a cache.
+template <class Visit>
+void eachFigure(const CacheReport& cache, Visit visit) {
+  const auto table = [&visit]<class Owner>(std::span<const Figure<Owner>> figures,
+                                           const Owner& owner) {
+    for (const Figure<Owner>& figure : figures) {
+      visit(figure.name, owner.*figure.member);
+    }
+  };
+  visit("stripes", uint64_t{cache.stripes_owned});
+  table(cacheFigures(), cache);
+  table(ramFigures(), cache.memory);
+  table(lookupFigures(), cache.lookups);
+  table(stripeFigures(), cache.stripe);
+  table(writeFigures(), cache.writes);
+}
+
+const config::CacheConfig* findCache(const config::Snapshot& snapshot, std::string_view name) {
+  const auto at = std::ranges::find(snapshot.caches, name, &config::CacheConfig::name);
+  return at == snapshot.caches.end() ? nullptr : &*at;
+}
+
+std::string cacheNames(const config::Snapshot& snapshot) {
+  if (snapshot.caches.empty()) {
+    return "there are no caches";
+  }
+  std::string out = "there are:";
+  for (const config::CacheConfig& cache : snapshot.caches) {
+    out += (&cache == &snapshot.caches.front() ? " " : ", ") + cache.name;
+  }
+  return out;
+}
+
+// Either the cache that is meant, or the answer that says why not.
+struct Chosen {
+  std::string name;
+  std::optional<Reply> problem;
+};
+Chosen chooseCache(const config::Snapshot& snapshot, const Arguments& arguments) {
+  if (!arguments.has("cache")) {
+    if (snapshot.caches.size() == 1) {
+      return {snapshot.caches.front().name, {}};
+    }
+    return {{}, text(400, "parameter `cache` is missing; " + cacheNames(snapshot) + "\n")};
+  }
+  const std::string_view wanted = arguments.value("cache");
+  if (findCache(snapshot, wanted) == nullptr) {
+    return {{}, text(404, "no cache " + quoted(wanted) + "; " + cacheNames(snapshot) + "\n")};
+  }
+  return {std::string(wanted), {}};
+}
+
+// nullopt, or what is wrong with a URL that must be absolute.
+std::optional<std::string> checkUrl(std::string_view parameter, std::string_view url) {
+  const base::Result<http::Target> target = http::parseTarget("GET", url);
+  if (target.ok() && target.value().form == http::TargetForm::absolute) {
+    return std::nullopt;
+  }
+  return "parameter " + quoted(parameter) + ": " + quoted(url) +
+         " is not an absolute http or https URL, such as http://example.com/path\n";
+}
+
+enum class What : uint8_t { url, prefix, tag, all };
+std::optional<What> whatToPurge(const Arguments& arguments) {
+  std::optional<What> what;
+  int given = 0;
+  for (const auto& [name, meaning] : {std::pair<std::string_view, What>{"url", What::url},
+                                      {"prefix", What::prefix},
+                                      {"tag", What::tag},
+                                      {"all", What::all}}) {
+    if (arguments.has(name)) {
+      what = meaning;
+      given++;
+    }
+  }
+  return given == 1 ? what : std::nullopt;
+}
+
+// The answer to a purge that is not to be tried.
+std::optional<Reply> refusePurge(const Arguments& arguments) {
+  const std::optional<What> what = whatToPurge(arguments);
+  if (!what.has_value()) {
+    return text(400,
+                "exactly one of the parameters url, prefix, tag and all=1 says what to "
+                "purge\n");
+  }
+  if (*what == What::tag) {
+    return text(501, "purging by tag is not supported: tags are not kept with objects\n");
+  }
+  if (*what == What::all && arguments.value("soft") == "1") {
+    return text(400, "parameter `soft` needs url: everything can only be purged for good\n");
+  }
+  if (*what == What::all) {
+    return std::nullopt;
+  }
+  const std::string_view parameter = *what == What::url ? "url" : "prefix";
+  if (std::optional<std::string> wrong = checkUrl(parameter, arguments.value(parameter))) {
+    return text(400, std::move(*wrong));
+  }
+  if (*what == What::prefix) {
+    return text(501, "purging by prefix is not supported: purge each url, or all=1\n");
+  }
+  return std::nullopt;
+}
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// "Name:value" of each `header`; nullopt, or what is wrong.
+std::optional<std::string> readHeaders(const Arguments& arguments, Headers& out) {
+  for (const Arguments::Argument& argument : arguments.all()) {
+    if (argument.name != "header") {
+      continue;
+    }
+    const std::string_view text = argument.value;
+    const size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    if (colon == std::string_view::npos || !http::isToken(name)) {
+      return "parameter `header`: " + quoted(text) + " is not Name:value\n";
+    }
+    std::string_view value = text.substr(colon + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+    value = value.substr(0, value.find_last_not_of(" \t") + 1);
+    if (!http::isFieldValue(value)) {
+      return "parameter `header`: " + quoted(value) + " is not a field value\n";
+    }
+    out.emplace_back(name, value);
+  }
+  return std::nullopt;
+}
+
+std::string_view foundName(cache::Found found) {
+  switch (found) {
+    case cache::Found::absent:
+      return "absent";
+    case cache::Found::hit_for_miss:
+      return "hit_for_miss";
+    case cache::Found::object:
+      return "object";
+  }
+  return "absent";
+}
+
+struct TraitName {
+  policy::Trait trait;
+  std::string_view name;
+};
+constexpr TraitName kTraits[] = {
+    {policy::Trait::no_cache, "no_cache"},
+    {policy::Trait::must_revalidate, "must_revalidate"},
+    {policy::Trait::has_etag, "has_etag"},
+    {policy::Trait::has_strong_etag, "has_strong_etag"},
+    {policy::Trait::has_last_modified, "has_last_modified"},
+    {policy::Trait::immutable, "immutable"},
+    {policy::Trait::heuristic, "heuristic"},
+    {policy::Trait::operators, "operators"},
+    {policy::Trait::server_error, "server_error"},
+};
+
+void writeHead(JsonWriter& out, std::string_view text) {
+  http::ResponseHead head;
+  const http::Limits any{UINT32_MAX, UINT16_MAX, UINT32_MAX};
+  out.beginArray("headers");
+  if (std::holds_alternative<http::Parsed>(http::parseResponseHead(text, any, head))) {
+    for (const http::Field& field : head.fields.all()) {
+      out.beginObject();
+      out.member("name", field.name);
+      out.member("value", field.value);
+      out.endObject();
+    }
+  }
+  out.endArray();
+}
+
+void writeObject(JsonWriter& out, const LookupReport& report, base::UnixSeconds now) {
+  const std::string_view on_disk = report.large ? "disk, in chunks" : "disk";
+  out.beginObject("variant");
+  out.member("key", report.stored_key);
+  out.member("vary", report.vary);
+  out.endObject();
+  out.member("where", report.in_memory ? std::string_view("memory") : on_disk);
+  out.member("status", report.status);
+  if (report.length.has_value()) {
+    out.member("length", *report.length);
+  }
+  out.member("age_s", policy::ageOf(report.times, now));
+  out.member("freshness_lifetime_s",
+             int64_t{report.times.fresh_until_s} - int64_t{report.times.birth_s});
+  out.member("ttl_s", policy::freshnessLeft(report.times, now));
+  out.member("born_at", formatTime(report.times.birth_s));
+  out.member("fresh_until", formatTime(report.times.fresh_until_s));
+  out.member("stale_while_revalidate_s", report.traits.swr_s);
+  out.member("stale_if_error_s", report.traits.sie_s);
+  out.member("purged_softly", report.stale_now);
+  out.beginArray("traits");
+  for (const TraitName& trait : kTraits) {
+    if (report.traits.has(trait.trait)) {
+      out.string(trait.name);
+    }
+  }
+  out.endArray();
+  writeHead(out, report.head);
+}
+
+}  // namespace
+
+rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
+  const std::vector<shard::ShardStats> shards = co_await context.control.collectStats();
+  const config::Snapshot& snapshot = context.control.snapshot();
+  const std::vector<CacheReport> caches = sumCaches(shards);
+  if (!wantsJson(arguments)) {
+    std::string out;
+    for (const CacheReport& cache : caches) {
+      const config::CacheConfig* config = findCache(snapshot, cache.name);
+      out += cache.name + "::path::" + (config == nullptr ? "" : config->path) + "\n";
+      eachFigure(cache, [&](std::string_view name, uint64_t value) {
+        out += cache.name + "::" + std::string(name) + "::" + std::to_string(value) + "\n";
+      });
+    }
+    co_return text(200, std::move(out));
+  }
+  JsonWriter out;
+  out.beginObject();
+  out.beginArray("caches");
+  for (const CacheReport& cache : caches) {
+    const config::CacheConfig* config = findCache(snapshot, cache.name);
+    out.beginObject();
+    out.member("name", cache.name);
+    out.member("path", config == nullptr ? std::string_view() : config->path);
+    eachFigure(cache, [&out](std::string_view name, uint64_t value) { out.member(name, value); });
+    out.endObject();
+  }
+  out.endArray();
+  out.endObject();
+  co_return json(out.take());
+}
+
+rt::Task<Reply> purgePage(Context& context, const Arguments& arguments) {
+  if (std::optional<Reply> problem = refusePurge(arguments)) {
+    co_return std::move(*problem);
+  }
+  Chosen chosen = chooseCache(context.control.snapshot(), arguments);
+  if (chosen.problem.has_value()) {
+    co_return std::move(*chosen.problem);
+  }
+  PurgeRequest request;
+  request.cache = chosen.name;
+  request.soft = arguments.value("soft") == "1";
+  if (arguments.has("url")) {
+    request.url = std::string(arguments.value("url"));
+  }
+  const PurgeReport report = co_await context.control.purge(std::move(request));
+  if (!report.ok) {
+    co_return text(500, "the purge failed: " + report.error + "\n");
+  }
+  if (!wantsJson(arguments)) {
+    co_return text(200, "purged " + std::to_string(report.purged) + "\n");
+  }
+  JsonWriter out;
+  out.beginObject();
+  out.member("cache", chosen.name);
+  out.member("purged", report.purged);
+  out.endObject();
+  co_return json(out.take());
+}
+
+rt::Task<Reply> lookupPage(Context& context, const Arguments& arguments) {
+  if (!arguments.has("url")) {
+    co_return text(400, "parameter `url` is missing\n");
+  }
+  const std::string url(arguments.value("url"));
+  if (std::optional<std::string> wrong = checkUrl("url", url)) {
+    co_return text(400, std::move(*wrong));
+  }
+  Headers headers;
+  if (std::optional<std::string> wrong = readHeaders(arguments, headers)) {
+    co_return text(400, std::move(*wrong));
+  }
+  Chosen chosen = chooseCache(context.control.snapshot(), arguments);
+  if (chosen.problem.has_value()) {
+    co_return std::move(*chosen.problem);
+  }
+  const LookupReport report = co_await context.control.lookup(chosen.name, url, std::move(headers));
+  if (!report.error.empty()) {
+    co_return text(400, report.error + "\n");
+  }
+  JsonWriter out;
+  out.beginObject();
+  out.member("cache", chosen.name);
+  out.member("url", url);
+  out.member("key", report.key);
+  out.member("route", report.route);
+  out.member("owner_shard", report.owner_shard);
+  out.member("stripe", report.stripe);
+  out.member("found", report.found == cache::Found::object);
+  out.member("state", foundName(report.found));
+  out.member("would", report.would);
+  out.member("why", report.why);
+  if (report.found == cache::Found::object) {
+    writeObject(out, report, context.reactor.turn().wall);
+  }
+  out.endObject();
+  co_return json(out.take());
+}
+
+}  // namespace admin
