@@ -15,7 +15,8 @@ constexpr uint32_t kMaxStoredHead = store::kMaxMetaBytes - 1024;
 // A response of this kind is not the key's nature: the next one may well be stored.
 bool passesSoon(policy::NoStoreReason why, uint16_t status) {
   return why == policy::NoStoreReason::request_no_store || status >= 500 ||
-         why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled;
+         why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled ||
+         why == policy::NoStoreReason::unavailable;
 }
 
 }  // namespace
@@ -119,6 +120,9 @@ rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
   call.failure = failure_;
   call.info = info_;
   Subscription& subscription = *call.subscription;
+  if (subscription.leader && !leader_text_.empty()) {
+    call.info.head.text = leader_text_;
+  }
   if (how_ == FillHead::response) {
     const bool mine = passing_ ? subscription.leader : fits(*call.request_fields);
     if (!mine && !subscription.leader) {
@@ -211,15 +215,24 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   policy::StoreDecision decision =
       policy::decideStore(request_, directives_, response, exchange, route_->policy);
   info_.length = length;
+  if (response.status == 204) {
+    length.reset();  // has no content, and no length of it (RFC 9110 8.6)
+  }
   const policy::Store* store = std::get_if<policy::Store>(&decision);
   const policy::Store nothing{};
   HeadText text = makeHeadText(
       response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing), length,
       exchange.received);
-  if (store != nullptr && (oversized() || text.text.size() > kMaxStoredHead ||
-                           !stripe_.canStore() || !chooseKey(*store))) {
+  if (store != nullptr && !stripe_.canStore()) {
+    decision = policy::NoStoreReason::unavailable;
+    store = nullptr;
+  } else if (store != nullptr && (oversized() || text.text.size() > kMaxStoredHead ||
+                                  !chooseKey(*store))) {
     decision = policy::NoStoreReason::too_large;
     store = nullptr;
+  }
+  if (store != nullptr && !store->strip.empty()) {
+    leader_text_ = fullText(response, *store, length);
   }
   head_text_ = std::move(text.text);
   info_.head.status = response.status;
@@ -243,6 +256,16 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   has_head_ = true;
   how_ = FillHead::response;
   detached_ = passing_;
+}
+
+// The head for the client whose request brought the response: with what is not kept for others.
+std::string Fill::fullText(const http::ResponseHead& response, const policy::Store& store,
+                           std::optional<uint64_t> length) const {
+  policy::Store keeping = store;
+  keeping.strip.clear();
+  return makeHeadText(response, policy::StoredFields(response.fields, keeping), length,
+                      base::UnixSeconds{info_.head.received_s})
+      .text;
 }
 
 // Requests for this key need not wait for one another for a while.

@@ -89,6 +89,8 @@ class Fill {
               std::optional<uint64_t> length);
   bool chooseKey(const policy::Store& store);
   void rememberMiss();
+  std::string fullText(const http::ResponseHead& response, const policy::Store& store,
+                       std::optional<uint64_t> length) const;
   bool fits(const http::Fields& request) const;
   void wake() { progress_.wakeAll(); }
   bool abandoned() const;
@@ -153,6 +155,7 @@ class Fill {
   policy::UpstreamFailure failure_ = policy::UpstreamFailure::connect;
   FillInfo info_;
   std::string head_text_;
+  std::string leader_text_;            // with the fields that are for its client alone, if there are any
   bool storing_ = false;
   bool passing_ = false;               // not stored: for the leader alone
   std::vector<std::byte> meta_;

@@ -38,8 +38,9 @@ enum class NoStoreReason : uint8_t {
   route_ttl,         // the operator's lifetime for it is 0
   no_freshness,      // neither lifetime nor validator: it could never be reused
   too_large,
+  unavailable,       // the store takes nothing now: starting, stopping, or without a working disk
 };
-inline constexpr size_t kNoStoreReasonCount = 13;
+inline constexpr size_t kNoStoreReasonCount = 14;
 std::string_view name(NoStoreReason reason);
 
 // Set-Cookie has no caching meaning (RFC 9111 7.3); what to do with it is the operator's choice.

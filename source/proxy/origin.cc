@@ -63,6 +63,9 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   up.kind = plan.kind;
   up.client_scheme = plan.uri->scheme;
   up.host = action.host_rewrite.empty() ? plan.uri->authority : std::string_view(action.host_rewrite);
+  if (up.host.empty()) {
+    up.host = plan.snapshot->clusters[action.cluster].endpoints[0].address.host;  // HTTP/1.0
+  }
   up.client_host = plan.uri->authority;
   up.client_address = plan.client_address;
   up.via = plan.via;

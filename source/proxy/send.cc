@@ -92,6 +92,11 @@ size_t Session::writeTail(Request& request, std::span<char> out) {
     policy::CacheStatusBuffer buffer;
     tail.field(http::Name::cache_status, policy::formatCacheStatus(outcome.cache, buffer));
   }
+  if (request.listener != nullptr && !request.listener->via.empty()) {
+    tail.text("Via: 1.1 ");
+    tail.text(request.listener->via);
+    tail.text("\r\n");
+  }
   if (!request.reuse) {
     tail.field(http::Name::connection, "close");
   } else if (request.head().minor == 0) {
@@ -278,9 +283,15 @@ Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup
 
 // A response of the cache: stored, or streaming from a fill. reader has its head.
 rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& lookup,
-                                   cache::Reader& reader) {
+                                   cache::Reader& reader, bool validated) {
   const cache::StoredHead& head = reader.head();
-  request.outcome.age_s = policy::ageOf(head.times, context_.reactor.turn().wall);
+  // Age says that the response was not made or validated for this request (RFC 9111 5.1).
+  const uint32_t age_s = policy::ageOf(head.times, context_.reactor.turn().wall);
+  const bool made_now = reader.source() == cache::Reader::Source::fill &&
+                        head.times.birth_s >= head.received_s;
+  if (!made_now && !(validated && age_s == 0)) {
+    request.outcome.age_s = age_s;
+  }
   std::string& text = request.scratch.text;
   text.clear();
   Shape shape{head.status, reader.length()};

@@ -132,7 +132,7 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
   status.ttl_s = decision.ttl_s;
   if (validated) {
     context_.stats.cache_revalidated++;
-    co_await sendObject(request, lookup, reader);
+    co_await sendObject(request, lookup, reader, true);
     co_return true;
   }
   switch (decision.how) {

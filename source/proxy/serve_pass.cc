@@ -1,5 +1,7 @@
 // Requests that go to the origin past the cache: the client's own request, body and interim responses included,
 // and the origin's own answer.
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -16,6 +18,7 @@ namespace proxy {
 namespace {
 
 constexpr uint32_t kRelay_bytes = 64 << 10;
+constexpr uint64_t kPatience_ns = 100 * base::kMillisecond_ns;
 
 bool hasNoBody(uint16_t status) { return status < 200 || status == 204 || status == 304; }
 
@@ -36,6 +39,16 @@ class RequestBody final : public upstream::BodySource {
   }
 
   rt::Task<base::Result<std::optional<Chunk>>> next(rt::CancelScope& scope) override {
+    if (!taken_ && session_.continue_due_) {
+      // The body is wanted, and the origin has not said so itself (RFC 9110 10.1.1).
+      session_.continue_due_ = false;
+      const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+      base::Status sent = co_await session_.stream_.write(std::as_bytes(std::span(go_on)), scope,
+                                                          base::kNever);
+      if (!sent.ok()) {
+        co_return sent.error();
+      }
+    }
     taken_ = true;
     while (!ended_) {
       if (!chunked_ && left_ == 0) {
@@ -85,8 +98,8 @@ class RequestBody final : public upstream::BodySource {
 // Passes 100 (Continue), 103 (Early Hints) and their like on to the client.
 class InterimRelay final : public upstream::InterimSink {
  public:
-  InterimRelay(net::Stream& stream, const Request& request, Context& context)
-      : stream_(stream), request_(request), context_(context) {}
+  InterimRelay(net::Stream& stream, const Request& request, Context& context, bool& continue_due)
+      : stream_(stream), request_(request), context_(context), continue_due_(continue_due) {}
   rt::Task<base::Status> onInterim(const http::ResponseHead& head,
                                    rt::CancelScope& scope) override {
     if (request_.head().minor == 0) {
@@ -102,6 +115,9 @@ class InterimRelay final : public upstream::InterimSink {
     }
     http::appendHeadEnd(text);
     context_.stats.downstream_rq_1xx++;
+    if (head.status == 100) {
+      continue_due_ = false;
+    }
     co_return co_await stream_.write(std::as_bytes(std::span(text)), scope, base::kNever);
   }
 
@@ -109,6 +125,7 @@ class InterimRelay final : public upstream::InterimSink {
   net::Stream& stream_;
   const Request& request_;
   Context& context_;
+  bool& continue_due_;
 };
 
 rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup) {
@@ -132,7 +149,8 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     request.target = request.scratch.target;
   }
   RequestBody body(*this, request);
-  InterimRelay interim(stream_, request, context_);
+  continue_due_ = has_body && http::expectsContinue(request.head());
+  InterimRelay interim(stream_, request, context_, continue_due_);
   OriginRequest out;
   out.plan.snapshot = &*request.config;
   out.plan.host = request.host;
@@ -144,14 +162,24 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   out.plan.kind = policy::FetchKind::pass;
   out.body = has_body ? &body : nullptr;
   out.framing = request.framing;
-  out.expect_continue = has_body && http::expectsContinue(request.head());
+  out.expect_continue = continue_due_;
   out.interim = &interim;
   policy::Exchange exchange{context_.reactor.turn().wall, {}};
   const base::MonoTime begun = context_.reactor.now();
   OriginExchange origin(context_);
-  const bool answered = co_await origin.begin(std::move(out), scope_);
+  rt::CancelScope fetching(scope_);
+  rt::TaskGroup watching(context_.reactor, 1, scope_);
+  const bool watched = watching.spawn(watchClient(&fetching, &watching.scope()));
+  CHECK(watched);
+  const bool answered = co_await origin.begin(std::move(out), fetching);
+  watching.cancelAll();
+  co_await watching.join();
   request.outcome.upstream_ns = context_.reactor.now().ns - begun.ns;
   exchange.received = context_.reactor.turn().wall;
+  if (has_body && body.ended()) {
+    unread_body_ = false;
+    request.reuse = request.keep_alive && !draining_ && !context_.draining;
+  }
   if (!answered) {
     const policy::UpstreamFailure failure = failureOf(origin.failure().reason);
     LocalReply reply = replyFor(policy::onUpstreamError(failure), failure);
@@ -180,12 +208,22 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
     co_await invalidate(request, response);
   }
-  if (has_body && body.ended()) {
-    unread_body_ = false;
-    request.reuse = request.keep_alive && !draining_ && !context_.draining;
-  }
   co_await relay(request, origin);
   co_await origin.finish();
+}
+
+// Gives a fetch up when the client resets its connection while it waits. (A client that only ends its sending half
+// may still want the answer.) It looks only after a while, so that quick answers cost no system call.
+rt::Task<void> Session::watchClient(rt::CancelScope* fetching, rt::CancelScope* scope) {
+  if (!co_await rt::Sleep(context_.reactor.now() + kPatience_ns, *scope)) {
+    co_return;
+  }
+  const rt::IoResult gone =
+      co_await rt::Poll(stream_.fd(), POLLERR | POLLHUP, *scope, base::kNever);
+  if (gone.ok()) {
+    open_ = false;
+    fetching->request();
+  }
 }
 
 // What an unsafe request has made untrustworthy (RFC 9111 4.4).
@@ -207,8 +245,9 @@ rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
   fields.clear();
   const http::HopByHop hop(response.fields);
   for (const http::Field& field : response.fields.all()) {
+    const bool second_age = field.id == http::Name::age && fields.has(http::Name::age);
     if (field.id != http::Name::content_length && field.id != http::Name::cache_status &&
-        !hop.covers(field)) {
+        !second_age && !hop.covers(field)) {
       fields.add(field.id, field.name, field.value);
     }
   }

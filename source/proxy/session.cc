@@ -192,6 +192,9 @@ bool Session::parse(Request& request, LocalReply& problem) {
   const http::ParseOutcome parsed = http::parseRequestHead(unread, limits, request.scratch.head);
   if (const auto* error = std::get_if<base::Error>(&parsed)) {
     problem = replyFor(*error);
+    if (error->code == base::Code::unsupported) {
+      problem = LocalReply{505, "DPE", "version_not_supported"};
+    }
     unread_body_ = true;
     return false;
   }
@@ -217,7 +220,7 @@ bool Session::parse(Request& request, LocalReply& problem) {
   base::Result<http::Effective> uri =
       http::effectiveUri(request.head(), http::Scheme::http, request.scratch.authority);
   if (!uri.ok()) {
-    problem = replyFor(uri.error());
+    problem = LocalReply{400, "DPE", "bad_target"};
     return false;
   }
   request.uri = uri.value();

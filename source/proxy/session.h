@@ -29,7 +29,7 @@ struct LocalReply {
   std::string_view flags;    // for the access log
   std::string_view details;  // a word for logs and statistics
 };
-LocalReply replyFor(const base::Error& error);             // of a request's head or framing
+LocalReply replyFor(const base::Error& error);  // of a request's framing, or its body
 LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure);
 
 class Session : public base::ListHook {
@@ -77,6 +77,7 @@ class Session : public base::ListHook {
 
   // serve_pass.cc
   rt::Task<void> servePass(Request& request, const policy::Lookup* lookup);
+  rt::Task<void> watchClient(rt::CancelScope* fetching, rt::CancelScope* scope);
   rt::Task<void> relay(Request& request, OriginExchange& origin);
   rt::Task<bool> relayBody(Request& request, OriginExchange& origin, bool chunked);
   rt::Task<void> invalidate(Request& request, const http::ResponseHead& response);
@@ -84,7 +85,8 @@ class Session : public base::ListHook {
   // send.cc
   rt::Task<void> sendLocal(Request& request, LocalReply reply, std::string_view body = {});
   rt::Task<void> sendDirect(Request& request);
-  rt::Task<void> sendObject(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  rt::Task<void> sendObject(Request& request, const policy::Lookup& lookup, cache::Reader& reader,
+                            bool validated = false);
   rt::Task<bool> sendBody(Request& request, cache::Reader& reader, bool chunked);
   struct Shape {
     uint16_t status = 0;
@@ -110,6 +112,7 @@ class Session : public base::ListHook {
   bool draining_ = false;
   bool head_sent_ = false;            // of the current request's response
   bool open_ = true;                  // the connection may carry another request
+  bool continue_due_ = false;         // the client waits for 100 before it sends its body
   bool unread_body_ = false;          // the client may still be sending what nobody reads
   std::array<char, net::Address::kText_bytes> peer_text_;
   uint8_t peer_text_size_ = 0;

@@ -110,7 +110,16 @@ bool Server::openCaches() {
     shared->name = config.name;
     shared->hash_seed = opened.files->stripes()[0].superblock.hash_seed;
     shared->memory_bytes = config.memory_bytes;
-    shared->max_object_bytes = std::min(config.max_object_bytes, config.max_size_bytes / 2);
+    // An object lies in one stripe, and must not push itself out while it is written.
+    const store::Superblock& cut = opened.files->stripes()[0].superblock;
+    const uint64_t most = uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
+    if (config.max_object_bytes > most) {
+      say(telemetry::LogLevel::warning,
+          "cache " + config.name + ": max_object_bytes is limited to " + std::to_string(most) +
+              ", three quarters of one of its " +
+              std::to_string(opened.files->stripes().size()) + " stripes");
+    }
+    shared->max_object_bytes = std::min(config.max_object_bytes, most);
     shared->shard_count = shards;
     const uint64_t objects =
         std::max(opened.files->bytes() / kExpectedObject_bytes, kMinIndexObjects) /

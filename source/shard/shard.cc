@@ -61,7 +61,16 @@ rt::Task<std::vector<std::string>> Shard::start() {
     problems.insert(problems.end(), found.begin(), found.end());
   }
   access_log_.start();
+  started_ = true;
+  start_.wakeAll();
   co_return problems;
+}
+
+rt::Task<void> Shard::awaitStart() {
+  rt::CancelScope never;
+  while (!started_) {
+    co_await start_.wait(never);
+  }
 }
 
 // Calls.
@@ -85,6 +94,7 @@ rt::Task<void> Shard::serveAndReply(Call* call) {
 }
 
 rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
+  co_await awaitStart();
   config_.set(call->snapshot);
   access_log_.setFile(call->access_log_fd);
   clusters_.update(upstream::fromConfig(call->snapshot->clusters));
@@ -189,6 +199,7 @@ rt::Task<void> Shard::drain(Drain* call) {
 }
 
 rt::Task<void> Shard::stop(Stop* call) {
+  co_await awaitStart();
   if (call->phase == 1) {
     Drain now;
     co_await drain(&now);

@@ -66,6 +66,7 @@ class Shard {
   template <class Call, rt::Task<void> (Shard::*kServe)(Call*)>
   rt::Task<void> serveAndReply(Call* call);
 
+  rt::Task<void> awaitStart();
   rt::Task<void> applyConfig(ApplyConfig* call);
   rt::Task<void> setEndpoints(SetEndpoints* call);
   rt::Task<void> collectStats(CollectStats* call);
@@ -105,6 +106,8 @@ class Shard {
   std::map<std::string, net::AcceptorStats> closed_acceptors_;
   rt::TaskGroup serving_;
   uint64_t next_connection_ = 0;
+  bool started_ = false;
+  rt::WaitQueue start_;
   bool stopped_ = false;
 };
 

@@ -147,7 +147,7 @@ LoggingConfig compileLogging(const Place& place, const pb::Logging& from) {
 CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine) {
   constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
   constexpr uint64_t kMaxStripes = 1024;
-  constexpr uint64_t kLargestShare = 8;  // of the cache, that one object may take
+  constexpr uint64_t kLargestShare = 2;  // of the cache, that one object may take
   constexpr uint64_t kMinSegment = uint64_t{1} << 20;
   constexpr uint64_t kMaxSegment = uint64_t{64} << 20;
   CacheConfig cache;

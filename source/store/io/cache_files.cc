@@ -23,6 +23,9 @@ struct StripePlan {
 
 namespace {
 
+// Stripes are not made smaller than this by default: an object must fit one.
+constexpr uint64_t kMinStripe_bytes = 64 << 20;
+
 std::string because(const std::string& path, const char* what) {
   return path + ": cannot " + what + ": " + std::strerror(errno);
 }
@@ -135,7 +138,7 @@ StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_b
   cut.stripe_count = stripes;
   if (cut.stripe_count == 0) {
     cut.stripe_count = 8;
-    while (cut.stripe_count > 1 && max_size_bytes / cut.stripe_count / cut.segment_bytes < 32) {
+    while (cut.stripe_count > 1 && max_size_bytes / cut.stripe_count < kMinStripe_bytes) {
       cut.stripe_count /= 2;
     }
   }
