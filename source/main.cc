@@ -36,9 +36,9 @@ int main(int argc, char** argv) {
   app.add_option("--config-yaml", options.config_yaml, "YAML merged over the file");
   app.add_option("--mode", mode, "serve, or validate: check the configuration and exit")
       ->check(CLI::IsMember({"serve", "validate"}));
-  CLI::Option* shards = app.add_option("--concurrency", concurrency,
-                                       "Shards; overrides runtime.shards")
-                            ->check(CLI::Range(1, 256));
+  CLI::Option* shards =
+      app.add_option("--concurrency", concurrency, "Shards; overrides runtime.shards")
+          ->check(CLI::Range(1, 256));
   app.add_option("--log-level", level, "trace, debug, info, warning, error, critical or off");
   app.add_option("--admin-address-path", options.admin_address_path,
                  "File to write the admin's address to, for port 0");
@@ -50,15 +50,18 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? server::kExitOk : server::kExitUsage;
   }
   if (options.config_path.empty() && options.config_yaml.empty()) {
-    std::fprintf(stderr, "ringfence: give a configuration with -c FILE or --config-yaml TEXT; "
-                         "see --help\n");
+    std::fprintf(stderr,
+                 "ringfence: give a configuration with -c FILE or --config-yaml TEXT; "
+                 "see --help\n");
     return server::kExitUsage;
   }
   if (!level.empty()) {
     options.log_level = telemetry::parseLogLevel(level);
     if (!options.log_level.has_value()) {
-      std::fprintf(stderr, "ringfence: --log-level %s: use trace, debug, info, warning, error, "
-                           "critical or off\n", level.c_str());
+      std::fprintf(stderr,
+                   "ringfence: --log-level %s: use trace, debug, info, warning, error, "
+                   "critical or off\n",
+                   level.c_str());
       return server::kExitUsage;
     }
   }

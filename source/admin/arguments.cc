@@ -57,15 +57,15 @@ std::optional<std::string> Arguments::append(std::string_view text, Source sourc
     argument.has_value = equals != std::string_view::npos;
     const std::string_view name = piece.substr(0, equals);
     if (const auto wrong = decode(name, source, argument.name)) {
-      return "parameter name " + quoted(name) + ": " + quoted(*wrong) +
+      return "parameter name " + inTicks(name) + ": " + inTicks(*wrong) +
              " is not a percent-encoded byte (a percent sign itself is written %25)";
     }
     if (argument.name.empty()) {
-      return "parameter without a name: " + quoted(piece);
+      return "parameter without a name: " + inTicks(piece);
     }
     if (argument.has_value) {
       if (const auto wrong = decode(piece.substr(equals + 1), source, argument.value)) {
-        return "parameter " + quoted(argument.name) + ": " + quoted(*wrong) +
+        return "parameter " + inTicks(argument.name) + ": " + inTicks(*wrong) +
                " is not a percent-encoded byte (a percent sign itself is written %25)";
       }
     }
@@ -94,7 +94,7 @@ bool Arguments::flag(std::string_view name) const {
          (argument->value.empty() || argument->value == "1" || argument->value == "true");
 }
 
-std::string quoted(std::string_view text) {
+std::string inTicks(std::string_view text) {
   std::string out = "`";
   const std::string_view cut = telemetry::cutUtf8(text, kQuoted_bytes);
   telemetry::appendControlEscaped(cut, out);

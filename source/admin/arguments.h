@@ -39,6 +39,6 @@ class Arguments {
 };
 
 // Text from outside for a sentence of ours: quoted, cut, and without control bytes.
-std::string quoted(std::string_view text);
+std::string inTicks(std::string_view text);
 
 }  // namespace admin

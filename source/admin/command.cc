@@ -31,16 +31,16 @@ std::string parameterNames(const Command& command) {
 std::optional<std::string> checkValue(const Parameter& parameter,
                                       const Arguments::Argument& argument) {
   static constexpr std::string_view kFlag_values[] = {"", "1", "true", "0", "false"};
-  const std::string name = "parameter " + quoted(parameter.name) + ": ";
+  const std::string name = "parameter " + inTicks(parameter.name) + ": ";
   switch (parameter.kind) {
     case Parameter::Kind::flag:
       if (std::ranges::find(kFlag_values, argument.value) == std::end(kFlag_values)) {
-        return name + quoted(argument.value) + " is not one of 1, true, 0, false";
+        return name + inTicks(argument.value) + " is not one of 1, true, 0, false";
       }
       return std::nullopt;
     case Parameter::Kind::choice:
       if (std::ranges::find(parameter.choices, argument.value) == parameter.choices.end()) {
-        return name + quoted(argument.value) + " is not one of " + join(parameter.choices);
+        return name + inTicks(argument.value) + " is not one of " + join(parameter.choices);
       }
       return std::nullopt;
     case Parameter::Kind::value:
@@ -100,12 +100,12 @@ std::optional<std::string> checkArguments(const Command& command, const Argument
       if (command.names_are_free) {
         continue;
       }
-      return "unknown parameter " + quoted(argument.name) + ": " + parameterNames(command) +
+      return "unknown parameter " + inTicks(argument.name) + ": " + parameterNames(command) +
              " (an ampersand inside a value is written %26)";
     }
     if (parameter->kind != Parameter::Kind::repeated &&
         arguments.find(argument.name) != &argument) {
-      return "parameter " + quoted(argument.name) + " is given twice";
+      return "parameter " + inTicks(argument.name) + " is given twice";
     }
     if (std::optional<std::string> wrong = checkValue(*parameter, argument)) {
       return wrong;
@@ -129,7 +129,7 @@ rt::Task<Reply> dispatch(Context& context, Request request) {
   // come from.
   if (command->mutates && !request.origin.empty() &&
       !http::equalsIgnoreCase(authorityOf(request.origin), request.host)) {
-    co_return text(403, "a request from " + quoted(request.origin) + " may not change anything\n");
+    co_return text(403, "a request from " + inTicks(request.origin) + " may not change anything\n");
   }
   Arguments arguments;
   std::optional<std::string> wrong = arguments.append(request.query, Arguments::Source::query);

@@ -95,7 +95,7 @@ Chosen chooseCache(const config::Snapshot& snapshot, const Arguments& arguments)
   }
   const std::string_view wanted = arguments.value("cache");
   if (findCache(snapshot, wanted) == nullptr) {
-    return {{}, text(404, "no cache " + quoted(wanted) + "; " + cacheNames(snapshot) + "\n")};
+    return {{}, text(404, "no cache " + inTicks(wanted) + "; " + cacheNames(snapshot) + "\n")};
   }
   return {std::string(wanted), {}};
 }
@@ -106,7 +106,7 @@ std::optional<std::string> checkUrl(std::string_view parameter, std::string_view
   if (target.ok() && target.value().form == http::TargetForm::absolute) {
     return std::nullopt;
   }
-  return "parameter " + quoted(parameter) + ": " + quoted(url) +
+  return "parameter " + inTicks(parameter) + ": " + inTicks(url) +
          " is not an absolute http or https URL, such as http://example.com/path\n";
 }
 
@@ -165,13 +165,13 @@ std::optional<std::string> readHeaders(const Arguments& arguments, Headers& out)
     const size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     if (colon == std::string_view::npos || !http::isToken(name)) {
-      return "parameter `header`: " + quoted(text) + " is not Name:value\n";
+      return "parameter `header`: " + inTicks(text) + " is not Name:value\n";
     }
     std::string_view value = text.substr(colon + 1);
     value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
     value = value.substr(0, value.find_last_not_of(" \t") + 1);
     if (!http::isFieldValue(value)) {
-      return "parameter `header`: " + quoted(value) + " is not a field value\n";
+      return "parameter `header`: " + inTicks(value) + " is not a field value\n";
     }
     out.emplace_back(name, value);
   }

@@ -34,15 +34,15 @@ std::optional<std::string> readPaths(std::string_view paths, telemetry::LogLevel
     paths.remove_prefix(piece.size() < paths.size() ? piece.size() + 1 : piece.size());
     const size_t colon = piece.find(':');
     if (colon == std::string_view::npos) {
-      return "parameter `paths`: " + quoted(piece) + " is not name:level";
+      return "parameter `paths`: " + inTicks(piece) + " is not name:level";
     }
     if (piece.substr(0, colon) != kLogger) {
-      return "unknown logger " + quoted(piece.substr(0, colon));
+      return "unknown logger " + inTicks(piece.substr(0, colon));
     }
     const std::optional<telemetry::LogLevel> parsed =
         telemetry::parseLogLevel(piece.substr(colon + 1));
     if (!parsed.has_value()) {
-      return "unknown level " + quoted(piece.substr(colon + 1));
+      return "unknown level " + inTicks(piece.substr(colon + 1));
     }
     level = *parsed;
   }
@@ -220,7 +220,7 @@ Reply loggingPage(Context& context, const Arguments& arguments) {
     } else if (argument.name == "level" || argument.name == kLogger) {
       level = telemetry::parseLogLevel(argument.value).value_or(level);  // it was checked
     } else {
-      wrong = "unknown logger " + quoted(argument.name);
+      wrong = "unknown logger " + inTicks(argument.name);
     }
     if (wrong.has_value()) {
       return loggingError(std::move(*wrong));

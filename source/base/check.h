@@ -1,5 +1,5 @@
-// CHECK states what cannot be false unless our own code is wrong: it is always on and aborts with a line.
-// What a peer, a disk or a user can cause is never CHECKed; it is an Error (result.h).
+// CHECK states what cannot be false unless our own code is wrong: it is always on and aborts with a
+// line. What a peer, a disk or a user can cause is never CHECKed; it is an Error (result.h).
 #pragma once
 
 namespace base {
@@ -9,11 +9,11 @@ namespace base {
 
 }  // namespace base
 
-#define CHECK(expression)                                       \
-  do {                                                          \
-    if (!(expression)) [[unlikely]] {                           \
-      ::base::checkFailed(__FILE__, __LINE__, #expression);     \
-    }                                                           \
+#define CHECK(expression)                                   \
+  do {                                                      \
+    if (!(expression)) [[unlikely]] {                       \
+      ::base::checkFailed(__FILE__, __LINE__, #expression); \
+    }                                                       \
   } while (false)
 
 // An expensive invariant: checked in debug builds only.

@@ -8,8 +8,9 @@
 namespace base {
 namespace {
 
-// The instruction has a latency of three cycles and a throughput of one, so three independent streams
-// keep it busy; their checksums are joined by shifting through zeros (a table a stream length).
+// The instruction has a latency of three cycles and a throughput of one, so three independent
+// streams keep it busy; their checksums are joined by shifting through zeros (a table a stream
+// length).
 constexpr size_t kStream = 1360;  // 3 * 1360 = 4080: one 4 KiB body is almost all one round
 constexpr uint32_t kPolynomial = 0x82f63b78;
 

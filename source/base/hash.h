@@ -1,5 +1,6 @@
-// 128-bit hashes of cache keys: XXH3 with a seed. The hash places and finds; it never decides equality,
-// since every record carries its full key. A crafted collision therefore costs a miss, not a wrong answer.
+// 128-bit hashes of cache keys: XXH3 with a seed. The hash places and finds; it never decides
+// equality, since every record carries its full key. A crafted collision therefore costs a miss,
+// not a wrong answer.
 #pragma once
 
 #include <xxhash.h>

@@ -1,5 +1,5 @@
-// A doubly linked list whose links live in the elements. The list owns nothing; an element leaves its list
-// in O(1) without knowing it, and leaves by itself when it is destroyed.
+// A doubly linked list whose links live in the elements. The list owns nothing; an element leaves
+// its list in O(1) without knowing it, and leaves by itself when it is destroyed.
 #pragma once
 
 #include "source/base/check.h"

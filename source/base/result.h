@@ -46,21 +46,36 @@ static_assert(sizeof(Error) == 8);
 // The word for a code in logs and statistics, such as "peer_closed".
 constexpr std::string_view name(Code code) {
   switch (code) {
-    case Code::ok: return "ok";
-    case Code::cancelled: return "cancelled";
-    case Code::timeout: return "timeout";
-    case Code::peer_closed: return "peer_closed";
-    case Code::refused: return "refused";
-    case Code::unreachable: return "unreachable";
-    case Code::bad_head: return "bad_head";
-    case Code::head_too_large: return "head_too_large";
-    case Code::bad_framing: return "bad_framing";
-    case Code::unsupported: return "unsupported";
-    case Code::no_capacity: return "no_capacity";
-    case Code::io_error: return "io_error";
-    case Code::corrupt: return "corrupt";
-    case Code::stale_location: return "stale_location";
-    case Code::config_invalid: return "config_invalid";
+    case Code::ok:
+      return "ok";
+    case Code::cancelled:
+      return "cancelled";
+    case Code::timeout:
+      return "timeout";
+    case Code::peer_closed:
+      return "peer_closed";
+    case Code::refused:
+      return "refused";
+    case Code::unreachable:
+      return "unreachable";
+    case Code::bad_head:
+      return "bad_head";
+    case Code::head_too_large:
+      return "head_too_large";
+    case Code::bad_framing:
+      return "bad_framing";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::no_capacity:
+      return "no_capacity";
+    case Code::io_error:
+      return "io_error";
+    case Code::corrupt:
+      return "corrupt";
+    case Code::stale_location:
+      return "stale_location";
+    case Code::config_invalid:
+      return "config_invalid";
   }
   return "unknown";
 }

@@ -1,4 +1,5 @@
-// Strong identifiers and units. Monotonic time is for timers, Unix time is for HTTP; they never mix.
+// Strong identifiers and units. Monotonic time is for timers, Unix time is for HTTP; they never
+// mix.
 #pragma once
 
 #include <compare>
@@ -10,9 +11,15 @@ enum class ShardId : uint16_t {};
 enum class StripeId : uint16_t {};
 enum class SegmentId : uint32_t {};
 
-constexpr uint16_t index(ShardId id) { return static_cast<uint16_t>(id); }
-constexpr uint16_t index(StripeId id) { return static_cast<uint16_t>(id); }
-constexpr uint32_t index(SegmentId id) { return static_cast<uint32_t>(id); }
+constexpr uint16_t index(ShardId id) {
+  return static_cast<uint16_t>(id);
+}
+constexpr uint16_t index(StripeId id) {
+  return static_cast<uint16_t>(id);
+}
+constexpr uint32_t index(SegmentId id) {
+  return static_cast<uint32_t>(id);
+}
 
 // Nanoseconds of a clock that never goes back. kNever is later than every time.
 struct MonoTime {

@@ -1,5 +1,6 @@
-// The calls that cross shards on behalf of the cache. Each lives in its caller's frame; the callee copies what
-// it needs beyond the reply. Callers are sessions and the control thread, callees are owners of stripes.
+// The calls that cross shards on behalf of the cache. Each lives in its caller's frame; the callee
+// copies what it needs beyond the reply. Callers are sessions and the control thread, callees are
+// owners of stripes.
 #pragma once
 
 #include <cstdint>
@@ -20,35 +21,37 @@ class Fill;
 
 enum class Verb : rt::Verb { acquire, await_head, pull, leave, await_flush, purge, invalidate };
 inline constexpr rt::Verb kVerbCount = 7;
-constexpr rt::Verb verb(Verb v) { return static_cast<rt::Verb>(v); }
+constexpr rt::Verb verb(Verb v) {
+  return static_cast<rt::Verb>(v);
+}
 
-// One client's place in a fill. It lives in the client's frame; the owner's shard alone touches it between a
-// call and its reply.
+// One client's place in a fill. It lives in the client's frame; the owner's shard alone touches it
+// between a call and its reply.
 struct Subscription {
-  Fill* fill = nullptr;     // nullptr: left
-  uint64_t position = 0;    // bytes of the body that were handed out
+  Fill* fill = nullptr;             // nullptr: left
+  uint64_t position = 0;            // bytes of the body that were handed out
   struct FillPart* held = nullptr;  // memory lent with the last pull
-  bool leader = false;      // an answer that is not stored is for this one
-  bool released = false;    // look for an answer elsewhere
+  bool leader = false;              // an answer that is not stored is for this one
+  bool released = false;            // look for an answer elsewhere
 };
 
 // What a request asks of the owner of its stripe, when the index had no fresh answer.
 struct FillRequest {
   const http::RequestHead* head = nullptr;
-  std::string_view raw_head;          // the bytes that head's views point into
+  std::string_view raw_head;  // the bytes that head's views point into
   const http::Effective* uri = nullptr;
   std::string_view client_address;
-  std::string_view via;               // of the snapshot, which the fill keeps
+  std::string_view via;  // of the snapshot, which the fill keeps
   const std::shared_ptr<const config::Snapshot>* snapshot = nullptr;
   const config::VirtualHost* host = nullptr;
   const config::Route* route = nullptr;
   policy::RequestDirectives directives;
   std::string_view primary_key;
-  std::string_view key;               // of the variant, or the primary key
-  std::optional<VaryRule> rule;       // under which `key` was made
+  std::string_view key;          // of the variant, or the primary key
+  std::optional<VaryRule> rule;  // under which `key` was made
   // For a revalidation: what is stored.
   std::optional<store::Entry> stored_entry;
-  std::string_view stored_head;       // StoredHead::text
+  std::string_view stored_head;  // StoredHead::text
 };
 
 enum class AcquireHow : uint8_t {
@@ -64,13 +67,13 @@ struct AcquireCall : rt::CallHeader {
   uint16_t cache = 0;
   uint16_t stripe = 0;
   const FillRequest* request = nullptr;
-  std::optional<store::Entry> seen;   // what the caller found in the index and could not use
-  bool broken = false;                // its record could not be read: it is to be dropped
-  bool background = false;            // refresh; do not subscribe
+  std::optional<store::Entry> seen;  // what the caller found in the index and could not use
+  bool broken = false;               // its record could not be read: it is to be dropped
+  bool background = false;           // refresh; do not subscribe
   Subscription* subscription = nullptr;
   // Reply.
   AcquireHow how = AcquireHow::busy;
-  bool collapsed = false;             // joined somebody else's fill
+  bool collapsed = false;  // joined somebody else's fill
 };
 
 enum class FillHead : uint8_t {
@@ -83,17 +86,18 @@ enum class FillHead : uint8_t {
 
 // A fill's response as a subscriber sees it; head.text stays valid while it is subscribed.
 struct FillInfo {
-  StoredHead head;                    // text has no Age
+  StoredHead head;  // text has no Age
   std::optional<uint64_t> length;
   uint16_t fwd_status = 0;
-  bool stored = false;                // it is being stored
+  bool stored = false;  // it is being stored
   policy::NoStoreReason why_not = policy::NoStoreReason::disabled;
 };
 
 struct AwaitHeadCall : rt::CallHeader {
   AwaitHeadCall() { rt::CallHeader::verb = cache::verb(Verb::await_head); }
   Subscription* subscription = nullptr;
-  const http::Fields* request_fields = nullptr;  // to see whether a response of several variants fits
+  const http::Fields* request_fields =
+      nullptr;  // to see whether a response of several variants fits
   uint64_t deadline_ns = UINT64_MAX;
   // Reply.
   FillHead how = FillHead::failed;
@@ -110,7 +114,7 @@ struct PullCall : rt::CallHeader {
   // Reply.
   PullHow how = PullHow::failed;
   std::span<const std::byte> bytes;
-  store::Extent extent;               // the caller reads it from the disk itself
+  store::Extent extent;  // the caller reads it from the disk itself
   uint64_t object_id = 0;
   uint32_t chunk_number = 0;
   base::Hash128 hash;
@@ -139,7 +143,7 @@ struct PurgeCall : rt::CallHeader {
   std::string_view key;
   // Reply.
   uint64_t purged = 0;
-  base::Error error;                  // code ok: done
+  base::Error error;  // code ok: done
 };
 
 // After an unsafe request: in force everywhere when the reply comes, durable soon after.

@@ -226,8 +226,8 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   if (store != nullptr && !stripe_.canStore()) {
     decision = policy::NoStoreReason::unavailable;
     store = nullptr;
-  } else if (store != nullptr && (oversized() || text.text.size() > kMaxStoredHead ||
-                                  !chooseKey(*store))) {
+  } else if (store != nullptr &&
+             (oversized() || text.text.size() > kMaxStoredHead || !chooseKey(*store))) {
     decision = policy::NoStoreReason::too_large;
     store = nullptr;
   }
@@ -248,8 +248,8 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   } else {
     info_.why_not = std::get<policy::NoStoreReason>(decision);
     // Its age as it arrived: freshness is not ours to compute, but Age is ours to pass on.
-    info_.head.times.birth_s = policy::clampSeconds(
-        exchange.received.s - policy::correctedInitialAge(response, exchange));
+    info_.head.times.birth_s =
+        policy::clampSeconds(exchange.received.s - policy::correctedInitialAge(response, exchange));
     passing_ = true;
     rememberMiss();
   }

@@ -1,17 +1,18 @@
-// One fetch for the cache, run by the owner of the stripe, and read by everybody who asked for the same key
-// meanwhile.
+// One fetch for the cache, run by the owner of the stripe, and read by everybody who asked for the
+// same key meanwhile.
 //
 //   fetching -> streaming -> ended      a response, stored or not
 //   fetching -> ended                   validated, or failed
 //
-// Body memory is a row of parts (pool buffers). While the response is stored, a part is a record that is being
-// written: an object up to kMaxObjectBody is one; longer ones are chunks, written as they fill up, and a head
-// record last. Subscribers are lent the bytes where the origin's were received. Who falls behind what is still
-// in memory reads the written chunk from the disk; so a slow client delays nobody. A response that is not
-// stored belongs to its leader and runs at the leader's pace; the others are released at its head.
+// Body memory is a row of parts (pool buffers). While the response is stored, a part is a record
+// that is being written: an object up to kMaxObjectBody is one; longer ones are chunks, written as
+// they fill up, and a head record last. Subscribers are lent the bytes where the origin's were
+// received. Who falls behind what is still in memory reads the written chunk from the disk; so a
+// slow client delays nobody. A response that is not stored belongs to its leader and runs at the
+// leader's pace; the others are released at its head.
 //
-// Limits: kMaxParts in memory beyond what is lent; kWaiters subscribers; without subscribers only fills that
-// have little left to fetch go on (kFinishBytes).
+// Limits: kMaxParts in memory beyond what is lent; kWaiters subscribers; without subscribers only
+// fills that have little left to fetch go on (kFinishBytes).
 #pragma once
 
 #include <cstdint>
@@ -33,23 +34,23 @@ namespace cache {
 
 class Stripe;
 
-// A piece of the body in memory. Subscribers that were lent bytes of it hold a reference; all counting happens
-// on the owner's shard.
+// A piece of the body in memory. Subscribers that were lent bytes of it hold a reference; all
+// counting happens on the owner's shard.
 struct FillPart {
   rt::Buffer buffer;
   std::optional<store::RecordWriter> writer;  // while it is to be stored
-  uint64_t offset = 0;      // of its first byte in the body
-  uint32_t body_at = 0;     // of its first byte in the buffer
-  uint32_t length = 0;      // bytes received
+  uint64_t offset = 0;                        // of its first byte in the body
+  uint32_t body_at = 0;                       // of its first byte in the buffer
+  uint32_t length = 0;                        // bytes received
   uint32_t readers = 0;
-  bool retired = false;     // no longer in the row: goes with its last reader
+  bool retired = false;  // no longer in the row: goes with its last reader
 };
 
 class Fill {
  public:
-  static constexpr uint32_t kChunkBody = 508 << 10;    // a chunk record fits a 512 KiB buffer
-  static constexpr uint32_t kPassPart = 64 << 10;      // of a response that is not stored
-  static constexpr uint32_t kFirstPart = 64 << 10;     // when the length is not known
+  static constexpr uint32_t kChunkBody = 508 << 10;  // a chunk record fits a 512 KiB buffer
+  static constexpr uint32_t kPassPart = 64 << 10;    // of a response that is not stored
+  static constexpr uint32_t kFirstPart = 64 << 10;   // when the length is not known
   static constexpr size_t kMaxParts = 2;
   static constexpr uint32_t kWaiters = 16384;
   static constexpr uint64_t kFinishBytes = 32 << 20;
@@ -133,38 +134,38 @@ class Fill {
   http::AuthorityBuffer authority_;
   http::Effective uri_;
   std::string client_address_;
-  std::string_view via_;               // of snapshot_
+  std::string_view via_;  // of snapshot_
   std::shared_ptr<const config::Snapshot> snapshot_;
   const config::VirtualHost* host_;
   const config::Route* route_;
   policy::RequestDirectives directives_;
-  std::optional<VaryRule> rule_;       // known before, or made from the response
+  std::optional<VaryRule> rule_;  // known before, or made from the response
   bool new_rule_ = false;
   std::optional<store::Entry> stored_entry_;
   std::string stored_text_;
-  http::ResponseHead stored_;          // views of stored_text_
+  http::ResponseHead stored_;  // views of stored_text_
 
   // The outcome.
   bool has_head_ = false;
   bool ended_ = false;
-  bool task_ended_ = false;            // run() has returned: the fill goes with its last subscriber
+  bool task_ended_ = false;  // run() has returned: the fill goes with its last subscriber
   bool complete_ = false;
-  bool detached_ = false;              // new requests do not join
+  bool detached_ = false;  // new requests do not join
   bool purged_ = false;
   FillHead how_ = FillHead::failed;
   policy::UpstreamFailure failure_ = policy::UpstreamFailure::connect;
   FillInfo info_;
   std::string head_text_;
-  std::string leader_text_;            // with the fields that are for its client alone, if there are any
+  std::string leader_text_;  // with the fields that are for its client alone, if there are any
   bool storing_ = false;
-  bool passing_ = false;               // not stored: for the leader alone
+  bool passing_ = false;  // not stored: for the leader alone
   std::vector<std::byte> meta_;
-  std::string record_key_;             // the variant's, once the response has said so
+  std::string record_key_;  // the variant's, once the response has said so
   base::Hash128 record_hash_;
 
   // The body.
   std::deque<FillPart*> parts_;
-  bool chunked_ = false;               // longer than one record
+  bool chunked_ = false;  // longer than one record
   uint64_t received_ = 0;
   uint64_t object_id_ = 0;
   std::vector<store::Extent> extents_;

@@ -11,9 +11,9 @@ namespace {
 
 // The longest body that fits a buffer behind key and meta.
 uint32_t bodyRoom(uint32_t buffer_bytes, size_t key_bytes, size_t meta_bytes) {
-  const uint32_t head = store::bodyOffset(store::bodyBlocks(buffer_bytes),
-                                          static_cast<uint32_t>(key_bytes),
-                                          static_cast<uint32_t>(meta_bytes));
+  const uint32_t head =
+      store::bodyOffset(store::bodyBlocks(buffer_bytes), static_cast<uint32_t>(key_bytes),
+                        static_cast<uint32_t>(meta_bytes));
   return buffer_bytes > head ? buffer_bytes - head : 0;
 }
 
@@ -128,14 +128,14 @@ rt::Task<bool> Fill::openPart() {
     co_return co_await openChunk();
   }
   if (info_.length.has_value()) {
-    const uint32_t bytes = store::recordBytes(static_cast<uint32_t>(record_key_.size()),
-                                              static_cast<uint32_t>(meta_.size()),
-                                              static_cast<uint32_t>(length));
+    const uint32_t bytes =
+        store::recordBytes(static_cast<uint32_t>(record_key_.size()),
+                           static_cast<uint32_t>(meta_.size()), static_cast<uint32_t>(length));
     co_return co_await openObject(bytes, static_cast<uint32_t>(length));
   }
-  co_return co_await openObject(
-      kFirstPart + store::kMaxMetaBytes,
-      std::min(kFirstPart, bodyRoom(kFirstPart + store::kMaxMetaBytes, record_key_.size(), meta_.size())));
+  co_return co_await openObject(kFirstPart + store::kMaxMetaBytes,
+                                std::min(kFirstPart, bodyRoom(kFirstPart + store::kMaxMetaBytes,
+                                                              record_key_.size(), meta_.size())));
 }
 
 rt::Task<bool> Fill::openObject(uint32_t buffer_bytes, uint32_t max_body) {
@@ -145,9 +145,8 @@ rt::Task<bool> Fill::openObject(uint32_t buffer_bytes, uint32_t max_body) {
   }
   auto part = std::make_unique<FillPart>();
   part->buffer = std::move(buffer.value());
-  base::Result<store::RecordWriter> writer =
-      store::RecordWriter::begin(part->buffer.span(), recordFields(store::RecordKind::object),
-                                 record_key_, meta_, max_body);
+  base::Result<store::RecordWriter> writer = store::RecordWriter::begin(
+      part->buffer.span(), recordFields(store::RecordKind::object), record_key_, meta_, max_body);
   if (!writer.ok()) {
     co_return false;
   }
@@ -171,9 +170,8 @@ rt::Task<bool> Fill::openChunk() {
   auto part = std::make_unique<FillPart>();
   part->buffer = std::move(buffer.value());
   part->offset = received_;
-  base::Result<store::RecordWriter> writer =
-      store::RecordWriter::begin(part->buffer.span(), recordFields(store::RecordKind::chunk), {},
-                                 {}, max_body);
+  base::Result<store::RecordWriter> writer = store::RecordWriter::begin(
+      part->buffer.span(), recordFields(store::RecordKind::chunk), {}, {}, max_body);
   CHECK(writer.ok());  // the sizes are ours
   part->writer.emplace(std::move(writer.value()));
   part->body_at = static_cast<uint32_t>(part->writer->space().data() - part->buffer.data());
@@ -214,8 +212,8 @@ rt::Task<bool> Fill::waitForReaders() {
   co_return true;
 }
 
-// The object is longer than its buffer: it moves into a larger one, or becomes the first chunk. Readers keep
-// what they were lent of the old one.
+// The object is longer than its buffer: it moves into a larger one, or becomes the first chunk.
+// Readers keep what they were lent of the old one.
 rt::Task<bool> Fill::replacePart(bool as_chunk) {
   FillPart& old = *parts_.back();
   const uint64_t before = received_;
@@ -225,18 +223,16 @@ rt::Task<bool> Fill::replacePart(bool as_chunk) {
     opened = co_await openChunk();
   } else {
     const uint32_t body = std::min(store::kMaxObjectBody, old.length * 2);
-    opened = co_await openObject(
-        store::recordBytes(static_cast<uint32_t>(record_key_.size()),
-                           static_cast<uint32_t>(meta_.size()), body),
-        body);
+    opened = co_await openObject(store::recordBytes(static_cast<uint32_t>(record_key_.size()),
+                                                    static_cast<uint32_t>(meta_.size()), body),
+                                 body);
   }
   received_ = before;
   if (!opened) {
     co_return false;
   }
   FillPart& fresh = *parts_.back();
-  const uint32_t copied =
-      fresh.writer->append(old.buffer.span().subspan(old.body_at, old.length));
+  const uint32_t copied = fresh.writer->append(old.buffer.span().subspan(old.body_at, old.length));
   CHECK(copied == old.length);
   fresh.length = copied;
   retireParts(1);
@@ -265,8 +261,8 @@ rt::Task<void> Fill::closeChunk() {
   extents_.push_back(extent);
 }
 
-// The last bytes are handed out once the object is in the index, so that a client that has the whole response
-// finds it stored.
+// The last bytes are handed out once the object is in the index, so that a client that has the
+// whole response finds it stored.
 bool Fill::lastPieceWaits(const FillPart& part) const {
   return storing_ && !complete_ && !ended_ && info_.length.has_value() &&
          part.offset + part.length == *info_.length;
@@ -301,9 +297,9 @@ rt::Task<void> Fill::pull(PullCall& call) {
       }
     }
     if (position < received_ && (parts_.empty() || position < parts_.front()->offset)) {
-      const auto next = std::upper_bound(
-          extents_.begin(), extents_.end(), position,
-          [](uint64_t p, const store::Extent& e) { return p < e.object_offset; });
+      const auto next =
+          std::upper_bound(extents_.begin(), extents_.end(), position,
+                           [](uint64_t p, const store::Extent& e) { return p < e.object_offset; });
       call.how = next == extents_.begin() ? PullHow::failed : PullHow::extent;
       if (call.how == PullHow::extent) {
         call.extent = *std::prev(next);

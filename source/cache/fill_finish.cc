@@ -28,6 +28,9 @@ rt::Task<void> Fill::finish() {
   // An empty body has a record all the same.
   if (storing_ && (!parts_.empty() || co_await openPart())) {
     const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
+    if (stored && rule_.has_value()) {
+      stripe_.noteVariant(stripe_.shared().hash(primary_key_), record_hash_);
+    }
     if (stored && new_rule_) {
       co_await appendRule();
     }
@@ -39,8 +42,7 @@ rt::Task<void> Fill::finish() {
 
 rt::Task<bool> Fill::appendRecord(std::span<std::byte> record, store::Publish publish) {
   publish.doomed = &purged_;
-  base::Result<store::Appended> appended =
-      co_await stripe_.log().append(record, publish, scope_);
+  base::Result<store::Appended> appended = co_await stripe_.log().append(record, publish, scope_);
   if (!appended.ok()) {
     co_return false;
   }
@@ -69,8 +71,8 @@ rt::Task<bool> Fill::appendHead() {
   std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(record_key_.size()),
                                                    static_cast<uint32_t>(meta_.size()),
                                                    static_cast<uint32_t>(body.size())));
-  const base::Result<uint32_t> length = store::encodeRecord(
-      record, recordFields(store::RecordKind::head), record_key_, meta_, body);
+  const base::Result<uint32_t> length =
+      store::encodeRecord(record, recordFields(store::RecordKind::head), record_key_, meta_, body);
   if (!length.ok()) {
     co_return false;
   }
@@ -85,11 +87,9 @@ rt::Task<void> Fill::appendRule() {
   encodeVaryRule(*rule_, meta);
   store::RecordFields fields = recordFields(store::RecordKind::vary_rule);
   fields.hash = stripe_.shared().hash(primary_key_);
-  std::vector<std::byte> record(
-      store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
-                         static_cast<uint32_t>(meta.size()), 0));
-  const base::Result<uint32_t> length =
-      store::encodeRecord(record, fields, primary_key_, meta, {});
+  std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
+                                                   static_cast<uint32_t>(meta.size()), 0));
+  const base::Result<uint32_t> length = store::encodeRecord(record, fields, primary_key_, meta, {});
   if (!length.ok()) {
     co_return;
   }

@@ -1,6 +1,6 @@
-// The 304 of a revalidation: the stored record is written again with the head that the update made of it.
-// (A patch record pointing at the old body was rejected: a rewrite keeps one read a hit and one format, and
-// costs a write of at most 256 KiB; a large object's chunks stay where they are.)
+// The 304 of a revalidation: the stored record is written again with the head that the update made
+// of it. (A patch record pointing at the old body was rejected: a rewrite keeps one read a hit and
+// one format, and costs a write of at most 256 KiB; a large object's chunks stay where they are.)
 #include <utility>
 
 #include "source/cache/fill.h"

@@ -1,10 +1,10 @@
-// What is kept with a stored response besides its body: the `meta` of its record. A head ready to be sent,
-// and the numbers that decide its reuse.
+// What is kept with a stored response besides its body: the `meta` of its record. A head ready to
+// be sent, and the numbers that decide its reuse.
 //
 //   MetaHeader | head text: status line, fields, blank line (no Age, no hop-by-hop fields)
 //
-// A vary rule's meta is VaryHeader | names joined by ",". Its id is part of every variant's key, so that
-// variants stored under a rule that has gone cannot be found under the next.
+// A vary rule's meta is VaryHeader | names joined by ",". Its id is part of every variant's key, so
+// that variants stored under a rule that has gone cannot be found under the next.
 #pragma once
 
 #include <cstddef>
@@ -50,13 +50,14 @@ struct StoredHead {
   std::string_view open() const { return text.substr(0, text.size() - 2); }
 };
 
-// nullopt unless the meta is whole and of this version (the record's checksum was right: another program
-// version wrote it).
+// nullopt unless the meta is whole and of this version (the record's checksum was right: another
+// program version wrote it).
 std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta);
 void encodeMeta(const StoredHead& head, std::vector<std::byte>& out);
 
-// The head text as it will be stored and sent: the response's status line and the fields that `kept` keeps.
-// Content-Length is written only when `length` is known; Date is added when the origin sent none.
+// The head text as it will be stored and sent: the response's status line and the fields that
+// `kept` keeps. Content-Length is written only when `length` is known; Date is added when the
+// origin sent none.
 struct HeadText {
   std::string text;
   bool has_length = false;

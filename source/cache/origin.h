@@ -1,5 +1,5 @@
-// The port through which the cache fetches. It is implemented by proxy/ on top of upstream/, so that the cache
-// knows neither sockets nor clusters.
+// The port through which the cache fetches. It is implemented by proxy/ on top of upstream/, so
+// that the cache knows neither sockets nor clusters.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace cache {
 struct FetchPlan {
   const config::Snapshot* snapshot = nullptr;
   const config::VirtualHost* host = nullptr;
-  const config::Route* route = nullptr;  // of the host, with a ForwardAction
+  const config::Route* route = nullptr;        // of the host, with a ForwardAction
   const http::RequestHead* request = nullptr;  // the client's
   const http::Effective* uri = nullptr;
   std::string_view client_address;
-  std::string_view via;                  // the listener's pseudonym; empty: no Via
+  std::string_view via;  // the listener's pseudonym; empty: no Via
   policy::FetchKind kind = policy::FetchKind::fill;
   policy::Validators validators;  // for revalidate
 };
@@ -38,8 +38,10 @@ class OriginStream {
   virtual ~OriginStream() = default;
   virtual const http::ResponseHead& head() const = 0;  // valid until close()
   virtual std::optional<uint64_t> length() const = 0;  // of the body, if it is known
-  // The next bytes of the body straight into `to`; 0 is its clean end. A body cut short is an error.
-  virtual rt::Task<base::Result<uint32_t>> read(std::span<std::byte> to, rt::CancelScope& scope) = 0;
+  // The next bytes of the body straight into `to`; 0 is its clean end. A body cut short is an
+  // error.
+  virtual rt::Task<base::Result<uint32_t>> read(std::span<std::byte> to,
+                                                rt::CancelScope& scope) = 0;
   virtual rt::Task<void> close() = 0;
 };
 

@@ -50,8 +50,8 @@ void RamRef::reset() {
 
 RamTier::RamTier(uint64_t budget_bytes)
     : policy_(optionsFor(budget_bytes)),
-      table_(std::bit_ceil(
-          std::clamp(budget_bytes / kTypicalObject_bytes, kMinTable, kMaxTable))) {}
+      table_(std::bit_ceil(std::clamp(budget_bytes / kTypicalObject_bytes, kMinTable, kMaxTable))) {
+}
 
 RamTier::~RamTier() {
   while (store::RamNode* node = policy_.evict()) {
@@ -134,7 +134,7 @@ RamObject* RamTier::insert(const store::RecordView& record, std::span<const std:
     return nullptr;
   }
   std::optional<StoredHead> head;
-  if (record.kind() == store::RecordKind::object) {
+  if (record.kind() != store::RecordKind::vary_rule) {
     head = decodeMeta(record.meta);
     if (!head.has_value()) {
       return nullptr;
@@ -159,9 +159,11 @@ RamObject* RamTier::insert(const store::RecordView& record, std::span<const std:
   object->hash = record.hash();
   object->entry = entry;
   object->kind = record.kind();
-  object->key = {reinterpret_cast<const char*>(
-                     moved(reinterpret_cast<const std::byte*>(record.key.data()))),
-                 record.key.size()};
+  object->object_id = record.header.object_id;
+  object->object_length = record.header.object_length;
+  object->key = {
+      reinterpret_cast<const char*>(moved(reinterpret_cast<const std::byte*>(record.key.data()))),
+      record.key.size()};
   object->meta = {moved(record.meta.data()), record.meta.size()};
   object->body = {copy + record.bodyAt(), record.body.size()};
   if (head.has_value()) {

@@ -1,8 +1,9 @@
-// One shard's objects in memory: copies of records, found by hash and full key. A copy is good while the
-// index still has the entry it was made from, so a purge or a newer version elsewhere is seen at once.
+// One shard's objects in memory: copies of records, found by hash and full key. A copy is good
+// while the index still has the entry it was made from, so a purge or a newer version elsewhere is
+// seen at once.
 //
-// Limits: an exact budget of bytes (S3-FIFO decides who stays); objects that are being sent leave the tier
-// when evicted but keep their bytes until the last sender lets go.
+// Limits: an exact budget of bytes (S3-FIFO decides who stays); objects that are being sent leave
+// the tier when evicted but keep their bytes until the last sender lets go.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,9 @@ struct RamObject : store::RamNode {
   std::string_view key;
   std::span<const std::byte> meta;
   std::span<const std::byte> body;
-  StoredHead head;          // of an object
+  uint64_t object_id = 0;  // of a large object's head, whose body is the table of its extents
+  uint64_t object_length = 0;
+  StoredHead head;  // of an object
   RamObject* chain = nullptr;
   uint32_t readers = 0;
   bool listed = false;
@@ -84,8 +87,8 @@ class RamTier {
   friend class RamRef;
   RamObject*& chainOf(base::Hash128 hash) { return table_[hash.lo & (table_.size() - 1)]; }
   void unchain(RamObject& object);
-  void leave(RamObject& object);   // out of table and queue
-  void release(RamObject& object); // the last reader has gone
+  void leave(RamObject& object);    // out of table and queue
+  void release(RamObject& object);  // the last reader has gone
   bool makeRoom(uint64_t bytes);
   void destroy(RamObject& object);
 

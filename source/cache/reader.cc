@@ -14,12 +14,21 @@ std::optional<std::span<const std::byte>> Reader::whole() const {
   return std::nullopt;
 }
 
-void Reader::useMemory(RamTier& tier, RamObject& object) {
+bool Reader::useMemory(RamTier& tier, RamObject& object) {
+  if (object.kind == store::RecordKind::head) {
+    if (!useExtents(object.body, object.object_length)) {
+      return false;
+    }
+    hash_ = object.hash;
+    object_id_ = object.object_id;
+  } else {
+    source_ = Source::memory;
+    body_ = object.body;
+    length_ = object.body.size();
+  }
   ram_ = RamRef(tier, object);
-  source_ = Source::memory;
   head_ = object.head;
-  body_ = object.body;
-  length_ = object.body.size();
+  return true;
 }
 
 bool Reader::useRecord(store::RecordReader::Read read) {
@@ -29,23 +38,31 @@ bool Reader::useRecord(store::RecordReader::Read read) {
     return false;
   }
   if (record.kind() == store::RecordKind::head) {
-    base::Result<store::ExtentTable> extents =
-        store::ExtentTable::parse(record.body, record.header.object_length);
-    if (!extents.ok()) {
+    if (!useExtents(record.body, record.header.object_length)) {
       return false;
     }
-    extents_ = extents.value();
-    length_ = record.header.object_length;
-    source_ = Source::extents;
+    hash_ = record.hash();
+    object_id_ = record.header.object_id;
   } else if (record.kind() == store::RecordKind::object) {
+    source_ = Source::record;
     body_ = record.body;
     length_ = record.body.size();
-    source_ = Source::record;
   } else {
     return false;
   }
   head_ = *head;
   record_ = std::move(read);
+  return true;
+}
+
+bool Reader::useExtents(std::span<const std::byte> table, uint64_t object_length) {
+  base::Result<store::ExtentTable> extents = store::ExtentTable::parse(table, object_length);
+  if (!extents.ok()) {
+    return false;
+  }
+  extents_ = extents.value();
+  length_ = object_length;
+  source_ = Source::extents;
   return true;
 }
 
@@ -67,8 +84,8 @@ std::span<const std::byte> Reader::clip(std::span<const std::byte> bytes, uint64
 }
 
 rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope, base::MonoTime deadline) {
-  if (position_ >= end_ || (length_.has_value() && position_ >= *length_ &&
-                            source_ != Source::fill)) {
+  if (position_ >= end_ ||
+      (length_.has_value() && position_ >= *length_ && source_ != Source::fill)) {
     co_return std::span<const std::byte>();
   }
   switch (source_) {
@@ -111,9 +128,7 @@ rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 h
 
 rt::Task<Reader::Piece> Reader::nextChunk(rt::CancelScope& scope, base::MonoTime deadline) {
   const uint32_t number = extents_->indexOf(position_);
-  Piece piece = co_await readExtent(extents_->at(number), record_.record.hash(),
-                                    record_.record.header.object_id, number, scope, deadline);
-  co_return piece;
+  co_return co_await readExtent(extents_->at(number), hash_, object_id_, number, scope, deadline);
 }
 
 rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope, base::MonoTime deadline) {

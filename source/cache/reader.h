@@ -1,5 +1,6 @@
-// What a session sends from, whatever is behind it: a copy in memory, a record just read from the disk, a large
-// object's chunks, or a fill in progress. It lives in the session's frame; close() is awaited before it goes.
+// What a session sends from, whatever is behind it: a copy in memory, a record just read from the
+// disk, a large object's chunks, or a fill in progress. It lives in the session's frame; close() is
+// awaited before it goes.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class Reader {
     position_ = first;
     end_ = last + 1;
   }
-  // The next piece, valid until the next call; empty at the end. An error means that the message must be cut off.
+  // The next piece, valid until the next call; empty at the end. An error means that the message
+  // must be cut off.
   rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope,
                                                           base::MonoTime deadline);
   // Lets go of everything; the reader is then as new.
@@ -46,8 +48,10 @@ class Reader {
   friend class ShardCache;
   using Piece = base::Result<std::span<const std::byte>>;
 
-  void useMemory(RamTier& tier, RamObject& object);
-  bool useRecord(store::RecordReader::Read read);  // false when its meta or extents are not ours
+  // False when its meta or extents are not ours.
+  bool useRecord(store::RecordReader::Read read);
+  bool useMemory(RamTier& tier, RamObject& object);
+  bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
   rt::Task<Piece> nextChunk(rt::CancelScope& scope, base::MonoTime deadline);
   rt::Task<Piece> nextPull(rt::CancelScope& scope, base::MonoTime deadline);
@@ -63,9 +67,11 @@ class Reader {
   uint64_t position_ = 0;
   uint64_t end_ = UINT64_MAX;
   RamRef ram_;
-  store::RecordReader::Read record_;   // the object's record, or a large object's head
+  store::RecordReader::Read record_;  // the object's record, or a large object's head
   store::RecordReader::Read chunk_;
   std::span<const std::byte> body_;
+  base::Hash128 hash_;  // of a large object's chunks
+  uint64_t object_id_ = 0;
   std::optional<store::ExtentTable> extents_;
   Subscription subscription_;
 };

@@ -53,8 +53,8 @@ void ShardCache::locate(Keys& keys) const {
 }
 
 // A copy that the index still vouches for. `entry` is what the index has in any case.
-RamObject* ShardCache::findInMemory(base::StripeId stripe, base::Hash128 hash,
-                                    std::string_view key, std::optional<store::Entry>& entry) {
+RamObject* ShardCache::findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
+                                    std::optional<store::Entry>& entry) {
   entry = shared_.stripes[base::index(stripe)]->index->find(hash);
   RamObject* object = ram_.find(hash, key);
   if (object == nullptr) {
@@ -78,6 +78,9 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
                               LookupResult& result) {
   RamObject* object = findInMemory(keys.stripe, keys.primary_hash, keys.primary, result.entry);
   base::Hash128 hash = keys.primary_hash;
+  if (object != nullptr && result.entry->staleNow()) {
+    return false;
+  }
   if (object != nullptr && object->kind == store::RecordKind::vary_rule) {
     std::optional<VaryRule> rule = decodeVaryRule(object->meta);
     if (!rule.has_value()) {
@@ -87,7 +90,8 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
     hash = shared_.hash(keys.variant);
     object = findInMemory(keys.stripe, hash, keys.variant, result.entry);
   }
-  if (object == nullptr || object->kind != store::RecordKind::object) {
+  if (object == nullptr || object->kind == store::RecordKind::vary_rule ||
+      !reader.useMemory(ram_, *object)) {
     return false;
   }
   shared_.stripes[base::index(keys.stripe)]->index->touch(hash);
@@ -96,13 +100,13 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
   result.stale_now = result.entry->staleNow();
   reader.stripe_ = keys.stripe;
   reader.cache_ = this;
-  reader.useMemory(ram_, *object);
   return true;
 }
 
 rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& request, Reader& reader,
                                           rt::CancelScope& scope, base::MonoTime deadline) {
   LookupResult result;
+  bool rule_stale = false;  // the rule was purged softly, and with it all its variants
   if (lookupMemory(keys, request, reader, result)) {
     co_return result;
   }
@@ -113,6 +117,8 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
     const base::Hash128 hash = shared_.hash(keys.key());
     result = LookupResult{};
     RamObject* object = findInMemory(keys.stripe, hash, keys.key(), result.entry);
+    rule_stale |= !keys.rule.has_value() && result.entry.has_value() && result.entry->staleNow();
+    result.stale_now = rule_stale || (result.entry.has_value() && result.entry->staleNow());
     if (object != nullptr) {
       if (object->kind == store::RecordKind::vary_rule && !keys.rule.has_value()) {
         std::optional<VaryRule> rule = decodeVaryRule(object->meta);
@@ -121,12 +127,10 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
           continue;
         }
       }
-      if (object->kind == store::RecordKind::object) {
+      if (object->kind != store::RecordKind::vary_rule && reader.useMemory(ram_, *object)) {
         reader.stripe_ = keys.stripe;
         reader.cache_ = this;
-        reader.useMemory(ram_, *object);
         result.found = Found::object;
-        result.stale_now = result.entry->staleNow();
         stats_.memory_hits++;
       }
       co_return result;
@@ -160,7 +164,8 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
     if (!record.record.isFor(hash, keys.key())) {
       co_return result;  // another key with the same tag: absent here, and not to be dropped
     }
-    const bool again = entry.frequency() > 0 || record.record.kind() == store::RecordKind::vary_rule;
+    const bool again =
+        entry.frequency() > 0 || record.record.kind() == store::RecordKind::vary_rule;
     stripe.index->touch(hash);
     if (again) {
       ram_.insert(record.record, record.buffer.span(), entry);
@@ -182,7 +187,6 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
     }
     stats_.disk_hits++;
     result.found = Found::object;
-    result.stale_now = entry.staleNow();
     co_return result;
   }
   result.found = Found::absent;

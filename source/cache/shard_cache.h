@@ -1,4 +1,5 @@
-// One cache as one shard sees it: its memory tier, the stripes it owns, and the way to everybody else's.
+// One cache as one shard sees it: its memory tier, the stripes it owns, and the way to everybody
+// else's.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,13 @@
 
 namespace cache {
 
-// The names under which a request's object is looked for. Buffers are reused from request to request.
+// The names under which a request's object is looked for. Buffers are reused from request to
+// request.
 struct Keys {
   std::string primary;
   base::Hash128 primary_hash;
   base::StripeId stripe{};
-  std::string variant;            // with `rule`
+  std::string variant;  // with `rule`
   std::optional<VaryRule> rule;
 
   // What the object is stored under, as far as is known.
@@ -69,8 +71,8 @@ class ShardCache {
     bool collapsed = false;
   };
   // Joins or starts a fill; on `joined`, await its head and then read from `reader`.
-  rt::Task<Acquired> acquire(const Keys& keys, const FillRequest& request,
-                             const LookupResult& seen, Reader& reader);
+  rt::Task<Acquired> acquire(const Keys& keys, const FillRequest& request, const LookupResult& seen,
+                             Reader& reader);
   rt::Task<AcquireHow> refresh(const Keys& keys, const FillRequest& request,
                                const LookupResult& seen);
   rt::Task<AwaitHeadCall> awaitHead(Reader& reader, const http::Fields& request,

@@ -1,5 +1,5 @@
-// What all shards share of one cache: its stripes' indexes and files, read by everybody, each written by its
-// owner alone. Made before the shards start; outlives them.
+// What all shards share of one cache: its stripes' indexes and files, read by everybody, each
+// written by its owner alone. Made before the shards start; outlives them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cache {
 struct CacheShared {
   std::string name;
   uint64_t hash_seed = 0;
-  uint64_t memory_bytes = 0;      // of all shards together
+  uint64_t memory_bytes = 0;  // of all shards together
   uint64_t max_object_bytes = 0;
   uint16_t shard_count = 1;
   std::vector<std::unique_ptr<store::StripeShared>> stripes;
@@ -25,8 +25,8 @@ struct CacheShared {
   base::Hash128 hash(std::string_view key) const { return base::hash128(key, hash_seed); }
   // All variants of a key live in the stripe of the primary key.
   base::StripeId stripeOf(base::Hash128 primary) const {
-    return base::StripeId{static_cast<uint16_t>(
-        store::stripeOf(primary, static_cast<uint32_t>(stripes.size())))};
+    return base::StripeId{
+        static_cast<uint16_t>(store::stripeOf(primary, static_cast<uint32_t>(stripes.size())))};
   }
   base::ShardId ownerOf(base::StripeId stripe) const {
     return base::ShardId{static_cast<uint16_t>(base::index(stripe) % shard_count)};

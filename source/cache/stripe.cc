@@ -1,5 +1,6 @@
 #include "source/cache/stripe.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cache {
@@ -18,7 +19,9 @@ Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::
       tasks_(*services.reactor, kMaxFills),
       serving_(*services.reactor, kMaxServing) {}
 
-Stripe::~Stripe() { CHECK(fills_.empty()); }
+Stripe::~Stripe() {
+  CHECK(fills_.empty());
+}
 
 rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
   co_return co_await store_.recover(scope);
@@ -60,8 +63,8 @@ void Stripe::acquire(AcquireCall& call) {
   } else if (entry.has_value() &&
              (!call.seen.has_value() || !store::sameVersion(*entry, *call.seen))) {
     const bool note = entry->kind() == store::EntryKind::hit_for_miss;
-    const bool live = index().hint(*entry, policy::clampSeconds(now().s)) ==
-                      store::ExpiryHint::fresh;
+    const bool live =
+        index().hint(*entry, policy::clampSeconds(now().s)) == store::ExpiryHint::fresh;
     if (!note || live) {
       call.how = note ? AcquireHow::hit_for_miss : AcquireHow::look_again;
       return services_.peers->reply(call);
@@ -115,25 +118,55 @@ void Stripe::publishHitForMiss(base::Hash128 hash, uint32_t ttl_s) {
 void Stripe::keepInMemory(std::span<const std::byte> record, const store::Entry& entry) {
   const store::RecordHeader header = store::loadStruct<store::RecordHeader>(record);
   const auto kind = static_cast<store::RecordKind>(header.kind);
-  if (kind != store::RecordKind::object && kind != store::RecordKind::vary_rule) {
+  if (kind == store::RecordKind::chunk) {
     return;
   }
-  base::Result<store::RecordView> view = store::decodeRecord(
-      record, store::RecordPlace{header.sequence, header.offset_units, salt()});
+  base::Result<store::RecordView> view =
+      store::decodeRecord(record, store::RecordPlace{header.sequence, header.offset_units, salt()});
   CHECK(view.ok());  // it was made a moment ago
   services_.ram->insert(view.value(), record, entry);
 }
 
+void Stripe::noteVariant(base::Hash128 primary, base::Hash128 variant) {
+  if (variant_count_ >= kMaxVariants) {
+    return;
+  }
+  std::vector<base::Hash128>& known = variants_[primary];
+  if (std::find(known.begin(), known.end(), variant) == known.end()) {
+    known.push_back(variant);
+    variant_count_++;
+  }
+}
+
+uint64_t Stripe::eraseVariants(base::Hash128 primary) {
+  const auto at = variants_.find(primary);
+  if (at == variants_.end()) {
+    return 0;
+  }
+  uint64_t erased = 0;
+  for (const base::Hash128& variant : at->second) {
+    const std::optional<store::Entry> entry = index().erase(variant);
+    erased += entry.has_value() && entry->placed() ? 1 : 0;
+  }
+  variant_count_ -= at->second.size();
+  variants_.erase(at);
+  return erased;
+}
+
 // Calls.
 
-void Stripe::awaitHead(AwaitHeadCall& call) { spawn(serveHead(&call)); }
+void Stripe::awaitHead(AwaitHeadCall& call) {
+  spawn(serveHead(&call));
+}
 
 rt::Task<void> Stripe::serveHead(AwaitHeadCall* call) {
   co_await call->subscription->fill->awaitHead(*call);
   services_.peers->reply(*call);
 }
 
-void Stripe::pull(PullCall& call) { spawn(servePull(&call)); }
+void Stripe::pull(PullCall& call) {
+  spawn(servePull(&call));
+}
 
 rt::Task<void> Stripe::servePull(PullCall* call) {
   co_await call->subscription->fill->pull(*call);
@@ -145,7 +178,9 @@ void Stripe::leave(LeaveCall& call) {
   services_.peers->reply(call);
 }
 
-void Stripe::awaitFlush(AwaitFlushCall& call) { spawn(serveFlush(&call)); }
+void Stripe::awaitFlush(AwaitFlushCall& call) {
+  spawn(serveFlush(&call));
+}
 
 rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
   if (store_.ready()) {
@@ -163,7 +198,9 @@ void Stripe::purgeFills(std::string_view primary_key, bool everything) {
   }
 }
 
-void Stripe::purge(PurgeCall& call) { spawn(servePurge(&call)); }
+void Stripe::purge(PurgeCall& call) {
+  spawn(servePurge(&call));
+}
 
 rt::Task<void> Stripe::servePurge(PurgeCall* call) {
   stats_.purges++;
@@ -174,8 +211,10 @@ rt::Task<void> Stripe::servePurge(PurgeCall* call) {
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
   } else {
+    // A soft purge leaves the variants: their rule is stale, and so is what is found through it.
+    const uint64_t variants = call->soft ? 0 : eraseVariants(call->hash);
     base::Result<uint64_t> done = co_await store_.purge(call->hash, call->soft, never);
-    call->purged = done.ok() ? done.value() : 0;
+    call->purged = !done.ok() ? 0 : variants > 0 ? variants : done.value();
     call->error = done.ok() ? base::Error{} : done.error();
   }
   services_.peers->reply(*call);
@@ -194,7 +233,8 @@ void Stripe::invalidate(InvalidateCall& call) {
 
 rt::Task<void> Stripe::makeDurable(base::Hash128 hash) {
   rt::CancelScope never;
-  // A disk that cannot sync loses the note in a crash only; the object is gone from the index already.
+  // A disk that cannot sync loses the note in a crash only; the object is gone from the index
+  // already.
   static_cast<void>(co_await store_.purge(hash, false, never));
 }
 

@@ -1,5 +1,6 @@
-// One stripe as its owner runs it: the store, the fills in progress, and the decisions that only one place may
-// take: who fetches, who waits, what is purged. Requests of all shards arrive as calls (calls.h).
+// One stripe as its owner runs it: the store, the fills in progress, and the decisions that only
+// one place may take: who fetches, who waits, what is purged. Requests of all shards arrive as
+// calls (calls.h).
 //
 // Limits: kMaxFills at once; a request beyond them fetches for itself and stores nothing.
 #pragma once
@@ -21,8 +22,8 @@ namespace cache {
 struct StripeStats {
   uint64_t fills = 0;
   uint64_t collapsed = 0;
-  uint64_t fills_refused = 0;     // at the limit
-  uint64_t hit_for_miss = 0;      // notes published
+  uint64_t fills_refused = 0;  // at the limit
+  uint64_t hit_for_miss = 0;   // notes published
   uint64_t purges = 0;
   uint64_t invalidations = 0;
 };
@@ -40,6 +41,7 @@ struct StripeServices {
 class Stripe {
  public:
   static constexpr uint32_t kMaxFills = 4096;
+  static constexpr size_t kMaxVariants = 1 << 16;
 
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
@@ -73,9 +75,14 @@ class Stripe {
   }
   base::UnixSeconds now() const { return services_.reactor->turn().wall; }
   bool canStore() const { return store_.ready() && !stopping_; }
-  uint64_t nextRuleId() { return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1; }
+  uint64_t nextRuleId() {
+    return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1;
+  }
   void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s);
   void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
+  // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
+  // all; others become unreachable with their rule, and go when their segment does).
+  void noteVariant(base::Hash128 primary, base::Hash128 variant);
   void fillEnded(Fill& fill);
   void reap(Fill& fill);
 
@@ -95,6 +102,7 @@ class Stripe {
   rt::Task<void> servePurge(PurgeCall* call);
   rt::Task<void> makeDurable(base::Hash128 hash);
   void purgeFills(std::string_view primary_key, bool everything);
+  uint64_t eraseVariants(base::Hash128 primary);
 
   StripeServices services_;
   const CacheShared& shared_;
@@ -104,6 +112,9 @@ class Stripe {
   rt::TaskGroup serving_;  // calls that wait
   std::unordered_map<base::Hash128, Fill*, HashOf> by_key_;
   std::unordered_map<const Fill*, std::unique_ptr<Fill>> fills_;
+  std::unordered_map<base::Hash128, std::vector<base::Hash128>, HashOf>
+      variants_;  // by primary key
+  size_t variant_count_ = 0;
   StripeStats stats_;
   uint64_t rule_ids_ = 0;
   uint64_t serials_ = 0;

@@ -1,5 +1,6 @@
-// The access log of one shard: lines are formatted into a buffer, which the shard's own engine writes when it
-// is large enough or old enough. Shards append to one file; each write is whole lines.
+// The access log of one shard: lines are formatted into a buffer, which the shard's own engine
+// writes when it is large enough or old enough. Shards append to one file; each write is whole
+// lines.
 //
 // Limits: kMaxPending_bytes waiting for a slow disk; lines beyond are dropped and counted.
 #pragma once

@@ -1,5 +1,6 @@
-// The configuration as one shard holds it. Requests use the current one and keep it while they run, through a
-// plain counter; the shared pointer's own count changes only when a configuration arrives or leaves.
+// The configuration as one shard holds it. Requests use the current one and keep it while they run,
+// through a plain counter; the shared pointer's own count changes only when a configuration arrives
+// or leaves.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The bytes that a client has sent and nobody has read yet. Usually a view into one receive buffer; a head that
-// comes in several pieces is put together in memory of its own. An idle connection holds neither.
+// The bytes that a client has sent and nobody has read yet. Usually a view into one receive buffer;
+// a head that comes in several pieces is put together in memory of its own. An idle connection
+// holds neither.
 #pragma once
 
 #include <span>

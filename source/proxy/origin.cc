@@ -11,7 +11,9 @@ namespace {
 
 constexpr uint64_t kNoLimit_ms = UINT32_MAX;
 
-uint32_t limited(uint64_t ms) { return static_cast<uint32_t>(std::min(ms, kNoLimit_ms)); }
+uint32_t limited(uint64_t ms) {
+  return static_cast<uint32_t>(std::min(ms, kNoLimit_ms));
+}
 
 // A response body that flows into a fill.
 class ExchangeStream final : public cache::OriginStream {
@@ -22,8 +24,8 @@ class ExchangeStream final : public cache::OriginStream {
   const http::ResponseHead& head() const override { return origin_->exchange().head(); }
   std::optional<uint64_t> length() const override { return origin_->exchange().bodyLength(); }
   rt::Task<base::Result<uint32_t>> read(std::span<std::byte> to, rt::CancelScope& scope) override {
-    co_return co_await origin_->exchange().readBody(
-        to, scope, context_.reactor.now() + origin_->idle_ns());
+    co_return co_await origin_->exchange().readBody(to, scope,
+                                                    context_.reactor.now() + origin_->idle_ns());
   }
   rt::Task<void> close() override { co_await origin_->finish(); }
 
@@ -62,7 +64,8 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   policy::UpstreamPlan up;
   up.kind = plan.kind;
   up.client_scheme = plan.uri->scheme;
-  up.host = action.host_rewrite.empty() ? plan.uri->authority : std::string_view(action.host_rewrite);
+  up.host =
+      action.host_rewrite.empty() ? plan.uri->authority : std::string_view(action.host_rewrite);
   if (up.host.empty()) {
     up.host = plan.snapshot->clusters[action.cluster].endpoints[0].address.host;  // HTTP/1.0
   }
@@ -101,8 +104,8 @@ rt::Task<bool> OriginExchange::begin(OriginRequest request, rt::CancelScope& sco
   const cache::FetchPlan& plan = request.plan;
   const auto& action = std::get<config::ForwardAction>(plan.route->action);
   cluster_name_ = plan.snapshot->clusters[action.cluster].name;
-  idle_ns_ = action.idle_timeout_ms == 0 ? UINT64_MAX
-                                         : action.idle_timeout_ms * base::kMillisecond_ns;
+  idle_ns_ =
+      action.idle_timeout_ms == 0 ? UINT64_MAX : action.idle_timeout_ms * base::kMillisecond_ns;
   upstream::Cluster* cluster = context_.clusters.find(cluster_name_);
   if (cluster == nullptr) {
     failure_ = upstream::Failure{upstream::Reason::no_healthy_endpoint,

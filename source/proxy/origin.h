@@ -1,4 +1,5 @@
-// Fetching from a cluster: a client's request becomes the origin's, and the cache's port is served by it.
+// Fetching from a cluster: a client's request becomes the origin's, and the cache's port is served
+// by it.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,8 @@ struct OriginRequest {
   upstream::InterimSink* interim = nullptr;
 };
 
-
-// One exchange with the origin of a route. It owns the head that is sent, so it outlives the exchange.
+// One exchange with the origin of a route. It owns the head that is sent, so it outlives the
+// exchange.
 class OriginExchange {
  public:
   explicit OriginExchange(Context& context) : context_(context) {}

@@ -1,5 +1,6 @@
-// One request while it is answered: what was parsed, what was decided, and what the log and the counters want to
-// know in the end. The parts that own memory come from a pool, so that a usual request allocates nothing.
+// One request while it is answered: what was parsed, what was decided, and what the log and the
+// counters want to know in the end. The parts that own memory come from a pool, so that a usual
+// request allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,12 @@ struct Scratch {
   http::RequestHead head;
   http::AuthorityBuffer authority;
   cache::Keys keys;
-  http::ResponseHead stored;   // a stored head, parsed
-  http::Fields fields;         // being changed on the way to client or origin
+  http::ResponseHead stored;  // a stored head, parsed
+  http::Fields fields;        // being changed on the way to client or origin
   http::Fields spare;
-  std::string text;            // a head being written
-  std::string target;          // when path and query are not adjacent in the request
-  std::string raw_head;        // a copy of the request's head, when its buffer must be given up
+  std::string text;      // a head being written
+  std::string target;    // when path and query are not adjacent in the request
+  std::string raw_head;  // a copy of the request's head, when its buffer must be given up
 };
 
 class ScratchPool {
@@ -70,10 +71,10 @@ class ScratchPool {
 
 // What became of a request; for the access log and the counters.
 struct Outcome {
-  uint16_t status = 0;                 // 0: nothing was sent
-  uint64_t head_bytes = 0;             // of the response
+  uint16_t status = 0;      // 0: nothing was sent
+  uint64_t head_bytes = 0;  // of the response
   uint64_t body_bytes = 0;
-  std::string_view flags;              // Envoy's words: NR, UF, UH, UO, URX, UT, UC, DC, DPE
+  std::string_view flags;  // Envoy's words: NR, UF, UH, UO, URX, UT, UC, DC, DPE
   std::string_view details;
   policy::CacheStatus cache;
   bool cached_route = false;
@@ -91,13 +92,13 @@ struct Request {
   const config::ListenerConfig* listener = nullptr;
   std::string_view raw_head;
   http::Effective uri;
-  std::string_view target;             // path and query, as the client wrote them
+  std::string_view target;  // path and query, as the client wrote them
   const config::VirtualHost* host = nullptr;
   const config::Route* route = nullptr;
   http::Framing framing = http::NoBody{};
   bool is_head = false;
   bool keep_alive = false;
-  bool reuse = false;                  // the connection can carry another request
+  bool reuse = false;  // the connection can carry another request
   base::MonoTime begun;
   int64_t begun_unix_ms = 0;
   Outcome outcome;

@@ -22,7 +22,9 @@ http::Limits noLimits() {
   return limits;
 }
 
-bool hasNoBody(uint16_t status) { return status < 200 || status == 204 || status == 304; }
+bool hasNoBody(uint16_t status) {
+  return status < 200 || status == 204 || status == 304;
+}
 
 iovec piece(std::string_view text) {
   return iovec{const_cast<char*>(text.data()), text.size()};
@@ -72,9 +74,10 @@ LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure)
 
 void Session::setStatus(Request& request, uint16_t status) {
   request.outcome.status = status;
-  uint64_t* const counters[] = {&context_.stats.downstream_rq_1xx, &context_.stats.downstream_rq_2xx,
-                                &context_.stats.downstream_rq_3xx, &context_.stats.downstream_rq_4xx,
-                                &context_.stats.downstream_rq_5xx};
+  uint64_t* const counters[] = {
+      &context_.stats.downstream_rq_1xx, &context_.stats.downstream_rq_2xx,
+      &context_.stats.downstream_rq_3xx, &context_.stats.downstream_rq_4xx,
+      &context_.stats.downstream_rq_5xx};
   if (status >= 100 && status < 600) {
     (*counters[status / 100 - 1])++;
   }
@@ -139,8 +142,10 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
   if (count == 0) {
     co_return true;
   }
-  const uint64_t idle_ms = request.listener == nullptr ? 60000 : request.listener->stream_idle_timeout_ms;
-  base::Status sent = co_await stream_.writev(std::span(pieces).first(count), scope_, after(idle_ms));
+  const uint64_t idle_ms =
+      request.listener == nullptr ? 60000 : request.listener->stream_idle_timeout_ms;
+  base::Status sent =
+      co_await stream_.writev(std::span(pieces).first(count), scope_, after(idle_ms));
   if (!sent.ok()) {
     cutOff(request, true);
     co_return false;
@@ -231,7 +236,8 @@ rt::Task<void> Session::sendDirect(Request& request) {
       false));
 }
 
-// Writes the head of a changed answer to scratch.text, without the tail: 304, 206, 416, or the route's changes.
+// Writes the head of a changed answer to scratch.text, without the tail: 304, 206, 416, or the
+// route's changes.
 Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup,
                                   cache::Reader& reader) {
   const cache::StoredHead& head = reader.head();
@@ -267,8 +273,7 @@ Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup
     }
   }
   if (!content_range.empty()) {
-    fields.add(http::Name::content_range, http::spelling(http::Name::content_range),
-               content_range);
+    fields.add(http::Name::content_range, http::spelling(http::Name::content_range), content_range);
   }
   config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
   std::string& text = request.scratch.text;
@@ -287,8 +292,8 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   const cache::StoredHead& head = reader.head();
   // Age says that the response was not made or validated for this request (RFC 9111 5.1).
   const uint32_t age_s = policy::ageOf(head.times, context_.reactor.turn().wall);
-  const bool made_now = reader.source() == cache::Reader::Source::fill &&
-                        head.times.birth_s >= head.received_s;
+  const bool made_now =
+      reader.source() == cache::Reader::Source::fill && head.times.birth_s >= head.received_s;
   if (!made_now && !(validated && age_s == 0)) {
     request.outcome.age_s = age_s;
   }

@@ -1,5 +1,5 @@
-// Requests that the cache may answer: what is stored and fresh is sent; anything else is asked of the stripe's
-// owner, who fetches once for all; what fails may be covered by what is stale.
+// Requests that the cache may answer: what is stored and fresh is sent; anything else is asked of
+// the stripe's owner, who fetches once for all; what fails may be covered by what is stale.
 #include <utility>
 
 #include "source/http/serialize.h"
@@ -11,7 +11,8 @@
 namespace proxy {
 namespace {
 
-// What was seen can change between looking and asking; after this many rounds the request passes by.
+// What was seen can change between looking and asking; after this many rounds the request passes
+// by.
 constexpr int kRounds = 4;
 // A disk that does not answer in this time is passed by.
 constexpr uint64_t kDiskDeadline_ns = 5 * base::kSecond_ns;
@@ -74,31 +75,26 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
   bool done = false;
   for (int round = 0; round < kRounds && !done; round++) {
     co_await reader.close();
-    cache::LookupResult seen = co_await cacheOf(request).lookup(
-        request.scratch.keys, request.head().fields, reader, scope_,
-        context_.reactor.now() + kDiskDeadline_ns);
+    cache::LookupResult seen =
+        co_await cacheOf(request).lookup(request.scratch.keys, request.head().fields, reader,
+                                         scope_, context_.reactor.now() + kDiskDeadline_ns);
     if (seen.found == cache::Found::object) {
       done = co_await serveStored(request, lookup, reader, seen, validated);
       if (done) {
         break;
       }
     }
-    policy::ServeDecision decision =
-        policy::decideAbsent(lookup.directives, request.route->policy);
-    if (decision.how == policy::Serve::gateway_timeout) {
+    if (policy::decideAbsent(lookup.directives, request.route->policy).how ==
+        policy::Serve::gateway_timeout) {
       context_.stats.cache_gateway_timeout++;
       request.outcome.cache.detail = "only-if-cached";
       co_await sendLocal(request, kOnlyIfCached);
       done = true;
-    } else if (seen.found == cache::Found::hit_for_miss || request.is_head) {
-      const bool stale_head = request.is_head && seen.found == cache::Found::object;
-      if (!stale_head) {
-        break;
-      }
-      decision.how = policy::Serve::revalidate;
-    }
-    if (!done) {
-      const Next next = co_await fetchForCache(request, lookup, reader, seen, decision);
+    } else if (seen.found == cache::Found::hit_for_miss ||
+               (request.is_head && seen.found != cache::Found::object)) {
+      break;  // a HEAD of something unknown is no reason to fetch it whole
+    } else {
+      const Next next = co_await fetchForCache(request, lookup, reader, seen);
       validated = next == Next::look_again_validated;
       done = next == Next::done;
       if (next == Next::pass) {
@@ -175,8 +171,7 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
 // Asks the owner. `stored` is the object that was not fresh, if there is one.
 rt::Task<Session::Next> Session::fetchForCache(Request& request, const policy::Lookup& lookup,
                                                cache::Reader& stored,
-                                               const cache::LookupResult& seen,
-                                               policy::ServeDecision decision) {
+                                               const cache::LookupResult& seen) {
   const bool has_stored = seen.found == cache::Found::object;
   policy::CacheStatus& status = request.outcome.cache;
   if (!has_stored) {
@@ -202,8 +197,8 @@ rt::Task<Session::Next> Session::fetchForCache(Request& request, const policy::L
     case cache::AcquireHow::joined:
       break;
   }
-  const Next next = co_await serveFill(request, lookup, stored, live, has_stored,
-                                       acquired.collapsed);
+  const Next next =
+      co_await serveFill(request, lookup, stored, live, has_stored, acquired.collapsed);
   co_await live.close();
   co_return next;
 }
@@ -214,7 +209,8 @@ rt::Task<Session::Next> Session::serveFill(Request& request, const policy::Looku
   policy::CacheStatus& status = request.outcome.cache;
   const uint64_t wait_ms = request.route->policy.collapse_timeout_ms;
   const base::MonoTime begun = context_.reactor.now();
-  // Whoever started the fetch waits as long as the origin may take; those who joined, as configured.
+  // Whoever started the fetch waits as long as the origin may take; those who joined, as
+  // configured.
   const cache::AwaitHeadCall head = co_await cacheOf(request).awaitHead(
       live, request.head().fields,
       collapsed ? begun + wait_ms * base::kMillisecond_ns : base::kNever);

@@ -1,5 +1,5 @@
-// Requests that go to the origin past the cache: the client's own request, body and interim responses included,
-// and the origin's own answer.
+// Requests that go to the origin past the cache: the client's own request, body and interim
+// responses included, and the origin's own answer.
 #include <poll.h>
 
 #include <algorithm>
@@ -20,12 +20,14 @@ namespace {
 constexpr uint32_t kRelay_bytes = 64 << 10;
 constexpr uint64_t kPatience_ns = 100 * base::kMillisecond_ns;
 
-bool hasNoBody(uint16_t status) { return status < 200 || status == 204 || status == 304; }
+bool hasNoBody(uint16_t status) {
+  return status < 200 || status == 204 || status == 304;
+}
 
 }  // namespace
 
-// The request's body, pulled from the client as the origin takes it. It can be sent again only while none of
-// it has been taken.
+// The request's body, pulled from the client as the origin takes it. It can be sent again only
+// while none of it has been taken.
 class RequestBody final : public upstream::BodySource {
  public:
   RequestBody(Session& session, const Request& request)
@@ -43,8 +45,8 @@ class RequestBody final : public upstream::BodySource {
       // The body is wanted, and the origin has not said so itself (RFC 9110 10.1.1).
       session_.continue_due_ = false;
       const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
-      base::Status sent = co_await session_.stream_.write(std::as_bytes(std::span(go_on)), scope,
-                                                          base::kNever);
+      base::Status sent =
+          co_await session_.stream_.write(std::as_bytes(std::span(go_on)), scope, base::kNever);
       if (!sent.ok()) {
         co_return sent.error();
       }
@@ -57,8 +59,8 @@ class RequestBody final : public upstream::BodySource {
       }
       if (session_.input_.unread().empty()) {
         base::Error error;
-        if (!co_await session_.receive(
-                session_.after(request_.listener->stream_idle_timeout_ms), error)) {
+        if (!co_await session_.receive(session_.after(request_.listener->stream_idle_timeout_ms),
+                                       error)) {
           co_return error;
         }
       }
@@ -137,8 +139,7 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     http::Limits limits;
     limits.head_bytes = limits.line_bytes = UINT32_MAX;
     limits.fields = UINT16_MAX;
-    const http::ParseOutcome parsed =
-        http::parseRequestHead(copy, limits, request.scratch.head);
+    const http::ParseOutcome parsed = http::parseRequestHead(copy, limits, request.scratch.head);
     CHECK(std::holds_alternative<http::Parsed>(parsed));
     request.raw_head = copy;
     base::Result<http::Effective> uri =
@@ -201,7 +202,8 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     if (const auto* why = std::get_if<policy::NoStoreReason>(&decision)) {
       request.outcome.cache.detail = policy::name(*why);
     } else {
-      // The note that this key is not stored is out of date: the next request fetches for the cache.
+      // The note that this key is not stored is out of date: the next request fetches for the
+      // cache.
       static_cast<void>(co_await cacheOf(request).invalidate(request.scratch.keys));
     }
   }
@@ -212,8 +214,9 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   co_await origin.finish();
 }
 
-// Gives a fetch up when the client resets its connection while it waits. (A client that only ends its sending half
-// may still want the answer.) It looks only after a while, so that quick answers cost no system call.
+// Gives a fetch up when the client resets its connection while it waits. (A client that only ends
+// its sending half may still want the answer.) It looks only after a while, so that quick answers
+// cost no system call.
 rt::Task<void> Session::watchClient(rt::CancelScope* fetching, rt::CancelScope* scope) {
   if (!co_await rt::Sleep(context_.reactor.now() + kPatience_ns, *scope)) {
     co_return;
@@ -233,8 +236,7 @@ rt::Task<void> Session::invalidate(Request& request, const http::ResponseHead& r
   for (uint8_t i = 0; i < uris.count; i++) {
     policy::cacheKey(uris.uris[i].parts(), request.route->policy.key, keys.primary);
     cacheOf(request).locate(keys);
-    context_.stats.cache_invalidations +=
-        co_await cacheOf(request).invalidate(keys) ? 1 : 0;
+    context_.stats.cache_invalidations += co_await cacheOf(request).invalidate(keys) ? 1 : 0;
   }
 }
 

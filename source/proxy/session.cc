@@ -9,8 +9,8 @@
 namespace proxy {
 namespace {
 
-// How much of an unwanted request body is read before the connection closes, so that the answer is not lost to
-// a reset, and how long for.
+// How much of an unwanted request body is read before the connection closes, so that the answer is
+// not lost to a reset, and how long for.
 constexpr uint64_t kLinger_bytes = 1 << 20;
 constexpr uint64_t kLinger_ns = 2 * base::kSecond_ns;
 
@@ -24,8 +24,8 @@ bool isNoRequest(std::span<const char> bytes) {
 std::string_view hostOf(std::string_view authority) {
   const size_t bracket = authority.rfind(']');
   const size_t colon = authority.rfind(':');
-  const bool has_port = colon != std::string_view::npos &&
-                        (bracket == std::string_view::npos || colon > bracket);
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
   return has_port ? authority.substr(0, colon) : authority;
 }
 
@@ -46,7 +46,9 @@ Session::Session(Context& context, ScratchPool& scratch, net::Stream stream,
   peer_text_size_ = static_cast<uint8_t>(stream_.peerAddress().formatIp(peer_text_).size());
 }
 
-Session::~Session() { context_.stats.downstream_cx_active--; }
+Session::~Session() {
+  context_.stats.downstream_cx_active--;
+}
 
 void Session::drain() {
   draining_ = true;
@@ -89,7 +91,8 @@ rt::Task<void> Session::run() {
   co_await stream_.close();
 }
 
-// Receives once. False: the client has closed, stalled or reset, or we are to end; error says which.
+// Receives once. False: the client has closed, stalled or reset, or we are to end; error says
+// which.
 rt::Task<bool> Session::receive(base::MonoTime deadline, base::Error& error) {
   const rt::IoResult result = co_await rt::RecvSelect(stream_.fd(), scope_, deadline);
   if (result.result > 0) {
@@ -122,8 +125,8 @@ rt::Task<bool> Session::readHead() {
   }
   uint32_t head_limit = listener->max_request_head_bytes;
   const uint64_t head_timeout_ms = listener->request_headers_timeout_ms;
-  base::MonoTime deadline = after(input_.unread().empty() ? listener->idle_timeout_ms
-                                                          : head_timeout_ms);
+  base::MonoTime deadline =
+      after(input_.unread().empty() ? listener->idle_timeout_ms : head_timeout_ms);
   uint32_t searched = 0;
   while (true) {
     const std::span<const char> unread = input_.unread();
@@ -161,7 +164,8 @@ rt::Task<void> Session::serve() {
   ScratchPool::Lease scratch(scratch_);
   Request request(*scratch, context_.config.use());
   request.begun = context_.reactor.now();
-  request.begun_unix_ms = context_.access_log.enabled() ? context_.reactor.engine().wallMilliseconds() : 0;
+  request.begun_unix_ms =
+      context_.access_log.enabled() ? context_.reactor.engine().wallMilliseconds() : 0;
   request.listener = findListener(*request.config);
   head_sent_ = false;
   requests_++;
@@ -182,11 +186,13 @@ rt::Task<void> Session::serve() {
   context_.stats.downstream_rq_active--;
 }
 
-// Head, target and framing. After a head that is not understood nobody knows where the next one begins.
+// Head, target and framing. After a head that is not understood nobody knows where the next one
+// begins.
 bool Session::parse(Request& request, LocalReply& problem) {
   http::Limits limits;
   limits.head_bytes = request.listener->max_request_head_bytes;
-  limits.fields = static_cast<uint16_t>(std::min<uint32_t>(request.listener->max_headers, UINT16_MAX));
+  limits.fields =
+      static_cast<uint16_t>(std::min<uint32_t>(request.listener->max_headers, UINT16_MAX));
   limits.line_bytes = limits.head_bytes;
   const std::span<const char> unread = input_.unread();
   const http::ParseOutcome parsed = http::parseRequestHead(unread, limits, request.scratch.head);
@@ -242,7 +248,8 @@ bool Session::findRoute(Request& request, LocalReply& problem) {
   request.target = path;
   if (request.uri.has_query) {
     request.target = std::string_view(
-        path.data(), static_cast<size_t>(request.uri.query.data() + request.uri.query.size() - path.data()));
+        path.data(),
+        static_cast<size_t>(request.uri.query.data() + request.uri.query.size() - path.data()));
     if (path == "/" && path.data() + path.size() + 1 != request.uri.query.data()) {
       request.scratch.target.assign("/?").append(request.uri.query);
       request.target = request.scratch.target;
@@ -265,18 +272,16 @@ rt::Task<void> Session::answer(Request& request) {
     co_await sendDirect(request);
     co_return;
   }
-  request.outcome.upstream_cluster =
-      request.config->clusters[request.forward().cluster].name;
+  request.outcome.upstream_cluster = request.config->clusters[request.forward().cluster].name;
   request.outcome.cached_route = request.route->cache != config::kNone;
-  const policy::RequestClass what =
-      policy::classifyRequest(request.head(), request.route->policy);
+  const policy::RequestClass what = policy::classifyRequest(request.head(), request.route->policy);
   if (const auto* lookup = std::get_if<policy::Lookup>(&what)) {
     co_await serveCached(request, *lookup);
     co_return;
   }
   const policy::BypassReason why = std::get<policy::Bypass>(what).why;
-  request.outcome.cache.forward = why == policy::BypassReason::method ? policy::Forward::method
-                                                                      : policy::Forward::bypass;
+  request.outcome.cache.forward =
+      why == policy::BypassReason::method ? policy::Forward::method : policy::Forward::bypass;
   request.outcome.cache.detail = policy::name(why);
   context_.stats.cache_bypass++;
   co_await servePass(request, nullptr);
@@ -312,7 +317,8 @@ void Session::logAccess(Request& request) {
   if (outcome.upstream_ns.has_value()) {
     entry.response_duration_us = *outcome.upstream_ns / 1000;
   }
-  const std::string remote = stream_.isOpen() ? stream_.peerAddress().text() : std::string(peerIp());
+  const std::string remote =
+      stream_.isOpen() ? stream_.peerAddress().text() : std::string(peerIp());
   const std::string local = stream_.isOpen() ? stream_.localAddress().text() : std::string();
   entry.remote_address = remote;
   entry.local_address = local;
@@ -333,7 +339,8 @@ void Session::logAccess(Request& request) {
   context_.access_log.append(log->format, entry);
 }
 
-// The client may not have seen the answer yet, and would not if unread bytes made the close a reset.
+// The client may not have seen the answer yet, and would not if unread bytes made the close a
+// reset.
 rt::Task<void> Session::linger() {
   const base::MonoTime deadline = context_.reactor.now() + kLinger_ns;
   co_await stream_.shutdownWrite(scope_);

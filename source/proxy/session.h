@@ -1,5 +1,6 @@
-// One client's connection: reads requests, finds what each is to be answered with, and sends the answer. The
-// coroutine of an idle connection holds a few hundred bytes; everything else comes and goes with a request.
+// One client's connection: reads requests, finds what each is to be answered with, and sends the
+// answer. The coroutine of an idle connection holds a few hundred bytes; everything else comes and
+// goes with a request.
 //
 //   session.cc       the loop: read a head, parse, route, answer, again
 //   serve_cached.cc  lookup, fill, validation, what may be served stale
@@ -63,12 +64,11 @@ class Session : public base::ListHook {
   // serve_cached.cc
   rt::Task<void> serveCached(Request& request, const policy::Lookup& lookup);
   bool quickHit(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
-  rt::Task<bool> serveStored(Request& request, const policy::Lookup& lookup,
-                             cache::Reader& reader, cache::LookupResult& seen, bool validated);
+  rt::Task<bool> serveStored(Request& request, const policy::Lookup& lookup, cache::Reader& reader,
+                             cache::LookupResult& seen, bool validated);
   enum class Next : uint8_t { done, look_again, look_again_validated, pass };
   rt::Task<Next> fetchForCache(Request& request, const policy::Lookup& lookup,
-                               cache::Reader& stored, const cache::LookupResult& seen,
-                               policy::ServeDecision decision);
+                               cache::Reader& stored, const cache::LookupResult& seen);
   rt::Task<Next> serveFill(Request& request, const policy::Lookup& lookup, cache::Reader& stored,
                            cache::Reader& live, bool stored_usable, bool collapsed);
   rt::Task<void> sendStale(Request& request, const policy::Lookup& lookup, cache::Reader& stored);
@@ -110,10 +110,10 @@ class Session : public base::ListHook {
   uint64_t requests_ = 0;
   bool serving_ = false;
   bool draining_ = false;
-  bool head_sent_ = false;            // of the current request's response
-  bool open_ = true;                  // the connection may carry another request
-  bool continue_due_ = false;         // the client waits for 100 before it sends its body
-  bool unread_body_ = false;          // the client may still be sending what nobody reads
+  bool head_sent_ = false;     // of the current request's response
+  bool open_ = true;           // the connection may carry another request
+  bool continue_due_ = false;  // the client waits for 100 before it sends its body
+  bool unread_body_ = false;   // the client may still be sending what nobody reads
   std::array<char, net::Address::kText_bytes> peer_text_;
   uint8_t peer_text_size_ = 0;
   std::string_view peerIp() const { return {peer_text_.data(), peer_text_size_}; }

@@ -1,6 +1,6 @@
-// A shard's memory for bytes in flight: one region of huge pages, split by a buddy allocator into blocks of
-// 4 KiB to 1 MiB, aligned to their size, and registered with the engine for direct disk I/O. Running out is
-// backpressure: take() waits.
+// A shard's memory for bytes in flight: one region of huge pages, split by a buddy allocator into
+// blocks of 4 KiB to 1 MiB, aligned to their size, and registered with the engine for direct disk
+// I/O. Running out is backpressure: take() waits.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ class Buffer {
 
  private:
   friend class BufferPool;
-  Buffer(BufferPool* pool, std::byte* data, uint32_t size) : pool_(pool), data_(data), size_(size) {}
+  Buffer(BufferPool* pool, std::byte* data, uint32_t size)
+      : pool_(pool), data_(data), size_(size) {}
   BufferPool* pool_ = nullptr;
   std::byte* data_ = nullptr;
   uint32_t size_ = 0;

@@ -1,5 +1,6 @@
-// Cancellation is a request that flows down a tree of scopes. Whatever waits in a scope registers a hook;
-// request() calls the hooks once; the waits then end with `cancelled`, and their coroutines unwind.
+// Cancellation is a request that flows down a tree of scopes. Whatever waits in a scope registers a
+// hook; request() calls the hooks once; the waits then end with `cancelled`, and their coroutines
+// unwind.
 #pragma once
 
 #include "source/base/intrusive_list.h"

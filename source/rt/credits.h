@@ -1,5 +1,5 @@
-// A counting budget (bytes or slots) with waiters served first come, first served, so that a large request
-// is not starved by small ones.
+// A counting budget (bytes or slots) with waiters served first come, first served, so that a large
+// request is not starved by small ones.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class Credits {
     return true;
   }
   // Waits for n. More than the limit is refused with no_capacity.
-  Task<base::Status> acquire(uint64_t n, CancelScope& scope, base::MonoTime deadline = base::kNever);
+  Task<base::Status> acquire(uint64_t n, CancelScope& scope,
+                             base::MonoTime deadline = base::kNever);
   // Gives n back and hands what is there to the waiters whose turn it is.
   void release(uint64_t n);
 

@@ -69,6 +69,8 @@ void freeFrame(void* frame, size_t bytes) {
   std::free(frame);
 }
 
-FramePoolStats framePoolStats() { return pool.stats; }
+FramePoolStats framePoolStats() {
+  return pool.stats;
+}
 
 }  // namespace rt

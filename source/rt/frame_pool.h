@@ -1,5 +1,6 @@
 // Coroutine frames come from free lists by size class, one set a thread: the only allocation that a
-// suspended operation needs, and after warm-up not one either. This is the one thread-local of the project.
+// suspended operation needs, and after warm-up not one either. This is the one thread-local of the
+// project.
 #pragma once
 
 #include <cstddef>

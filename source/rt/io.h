@@ -1,6 +1,7 @@
 // Awaitable operations: `IoResult r = co_await rt::recv(fd, span, scope, deadline);`
-// Each ends exactly once: with its result, with `cancelled` when its scope is cancelled, or with `timeout`
-// at its deadline. In the last two cases the operation itself has ended too: nothing is left in the kernel.
+// Each ends exactly once: with its result, with `cancelled` when its scope is cancelled, or with
+// `timeout` at its deadline. In the last two cases the operation itself has ended too: nothing is
+// left in the kernel.
 #pragma once
 
 #include <cerrno>
@@ -46,9 +47,7 @@ class OpAwaiter {
     hook_.cancel = [](CancelHook& h) { static_cast<Hook&>(h).self->stop(Ended::cancelled); };
     scope_.add(hook_);
     if (timer_.at != base::kNever) {
-      timer_.fire = [](Timer& t) {
-        static_cast<TimeOut&>(t).self->stop(Ended::timed_out);
-      };
+      timer_.fire = [](Timer& t) { static_cast<TimeOut&>(t).self->stop(Ended::timed_out); };
       reactor_->startTimer(timer_);
     }
     reactor_->submit(op_);

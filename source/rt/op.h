@@ -1,5 +1,6 @@
-// One asynchronous operation. It lives inside the awaiter that waits for it, so inside a coroutine's frame:
-// no heap, and its owner cannot be destroyed while the kernel has it (~Op checks).
+// One asynchronous operation. It lives inside the awaiter that waits for it, so inside a
+// coroutine's frame: no heap, and its owner cannot be destroyed while the kernel has it (~Op
+// checks).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,8 @@ enum class OpKind : uint8_t {
   recv_select,  // len unused; the engine chooses one of its receive buffers: buffer_id
   send,         // addr, len; sends everything unless an error or a cancellation stops it
   sendmsg,      // addr: msghdr; sends everything likewise; the engine may move its iovecs on
-  read,         // file at offset (kStreamOffset: a stream such as an eventfd); fixed: addr in the registered region
+  read,         // file at offset (kStreamOffset: a stream such as an eventfd); fixed: addr in the
+                // registered region
   write,        // file at offset; fixed likewise
   fsync,        // data only (fdatasync)
   poll,         // len: POLLIN etc.; result: the events
@@ -37,11 +39,11 @@ struct Op {
   OpKind kind = OpKind::read;
   State state = State::idle;
   bool cancel_requested = false;  // by the engine, so that it does not continue a partial send
-  bool fixed = false;       // addr lies in the region given to IoEngine::registerRegion
-  uint16_t buffer_id = 0;   // recv_select: which receive buffer was filled, when result > 0
+  bool fixed = false;             // addr lies in the region given to IoEngine::registerRegion
+  uint16_t buffer_id = 0;         // recv_select: which receive buffer was filled, when result > 0
   int32_t fd = -1;
   uint32_t len = 0;
-  int32_t result = 0;       // as the system call's: >= 0, or -errno
+  int32_t result = 0;  // as the system call's: >= 0, or -errno
   void* addr = nullptr;
   uint64_t offset = 0;
   Runnable* waiter = nullptr;  // made ready when the operation is done

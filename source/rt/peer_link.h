@@ -1,5 +1,6 @@
-// The one place where shards share memory: a single-producer single-consumer ring of pointers, and the flag
-// that says whether a shard is asleep. A pointer travels with release/acquire, and so does what it points to.
+// The one place where shards share memory: a single-producer single-consumer ring of pointers, and
+// the flag that says whether a shard is asleep. A pointer travels with release/acquire, and so does
+// what it points to.
 #pragma once
 
 #include <array>
@@ -52,8 +53,8 @@ class PeerLink {
   alignas(64) std::array<CallHeader*, kSlots> slots_{};
 };
 
-// Set by a shard before it sleeps. The store and the peers' loads are sequentially consistent with the
-// link's tail, so either the sleeper sees the message or the sender sees the flag.
+// Set by a shard before it sleeps. The store and the peers' loads are sequentially consistent with
+// the link's tail, so either the sleeper sees the message or the sender sees the flag.
 struct alignas(64) ParkedFlag {
   std::atomic<bool> parked{false};
 };

@@ -17,7 +17,9 @@ Peers::Peers(Reactor& reactor, Mesh& mesh, base::ShardId self)
   reactor_.attachPeers(this);
 }
 
-Peers::~Peers() { reactor_.attachPeers(nullptr); }
+Peers::~Peers() {
+  reactor_.attachPeers(nullptr);
+}
 
 Task<uint64_t> Peers::call(base::ShardId to, CallHeader& call) {
   const uint64_t begun_ns = reactor_.engine().monotonic().ns;
@@ -102,7 +104,8 @@ bool Peers::park() {
 
 void Peers::unpark() {
   std::atomic<bool>& parked = mesh_.parked(self_).parked;
-  if (parked.load(std::memory_order_relaxed)) {  // a busy shard does not write to the line its peers read
+  if (parked.load(
+          std::memory_order_relaxed)) {  // a busy shard does not write to the line its peers read
     parked.store(false, std::memory_order_relaxed);
   }
 }

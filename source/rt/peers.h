@@ -1,8 +1,10 @@
-// Typed calls between shards. A call's request and reply live in the caller's frame; only its address crosses.
-// The callee may read the request and write the reply until it replies, and nothing after.
+// Typed calls between shards. A call's request and reply live in the caller's frame; only its
+// address crosses. The callee may read the request and write the reply until it replies, and
+// nothing after.
 //
-// Rules: calls form a DAG (session to stripe, control to shard): a stripe's handler never calls another
-// stripe. At most kCallsPerPeer calls are in flight to one peer, so a ring never overflows; more wait.
+// Rules: calls form a DAG (session to stripe, control to shard): a stripe's handler never calls
+// another stripe. At most kCallsPerPeer calls are in flight to one peer, so a ring never overflows;
+// more wait.
 #pragma once
 
 #include <array>
@@ -30,7 +32,8 @@ struct CallHeader {
   uint64_t sent_ns = 0;
 };
 
-// All links between `shards` shards (the control thread counts as one). Made before the threads start.
+// All links between `shards` shards (the control thread counts as one). Made before the threads
+// start.
 class Mesh {
  public:
   explicit Mesh(uint16_t shards);
@@ -65,13 +68,14 @@ class Peers {
   uint16_t size() const { return mesh_.size(); }
   const PeersStats& stats() const { return stats_; }
 
-  // Calls of this kind go to `handler(context, call)`, which sees to it that reply() is called once.
+  // Calls of this kind go to `handler(context, call)`, which sees to it that reply() is called
+  // once.
   using Handler = void (*)(void* context, CallHeader& call);
   void serve(Verb verb, Handler handler, void* context) { handlers_[verb] = {handler, context}; }
 
-  // Sends `call` (a struct derived from CallHeader, with its verb set) and waits for the reply. Cannot be
-  // cancelled: a caller that gives up says so with another call, and still waits for this one.
-  // Time from sending to reply, in nanoseconds, is what it returns.
+  // Sends `call` (a struct derived from CallHeader, with its verb set) and waits for the reply.
+  // Cannot be cancelled: a caller that gives up says so with another call, and still waits for this
+  // one. Time from sending to reply, in nanoseconds, is what it returns.
   Task<uint64_t> call(base::ShardId to, CallHeader& call);
   // Ends a call that this shard was serving.
   void reply(CallHeader& call);

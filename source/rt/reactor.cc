@@ -6,7 +6,9 @@
 
 namespace rt {
 
-void makeReady(Reactor& reactor, Runnable& runnable) { reactor.ready(runnable); }
+void makeReady(Reactor& reactor, Runnable& runnable) {
+  reactor.ready(runnable);
+}
 
 Reactor::Reactor(IoEngine& engine) : engine_(engine), timers_(engine.monotonic()) {
   turn_.mono = engine.monotonic();

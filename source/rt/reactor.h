@@ -1,6 +1,6 @@
-// One shard's event loop. A turn: sample the clocks, drain the mailboxes, expire timers, run what is ready,
-// then one enter() that submits, reaps and, if nothing is left to do, sleeps. Coroutines run only from the
-// ready queue; nothing acts inside a completion.
+// One shard's event loop. A turn: sample the clocks, drain the mailboxes, expire timers, run what
+// is ready, then one enter() that submits, reaps and, if nothing is left to do, sleeps. Coroutines
+// run only from the ready queue; nothing acts inside a completion.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Turn {
 // Plain counters of the loop. Times are nanoseconds.
 struct ReactorStats {
   uint64_t turns = 0;
-  uint64_t resumed = 0;        // coroutines resumed
+  uint64_t resumed = 0;           // coroutines resumed
   uint64_t ready_quota_hits = 0;  // turns that left ready coroutines for the next
 };
 
@@ -49,19 +49,21 @@ class Reactor {
   void submit(Op& op);
   void startTimer(Timer& timer) { timers_.start(timer); }
 
-  // One turn. With may_sleep it waits in enter() when there is nothing to do. Returns false when the turn
-  // found nothing to do at all.
+  // One turn. With may_sleep it waits in enter() when there is nothing to do. Returns false when
+  // the turn found nothing to do at all.
   bool runTurn(bool may_sleep);
   // Turns until stop(); the caller has joined every task group before it stops the loop.
   void run();
   void stop() { stopping_ = true; }
 
-  // When the loop must turn again without being told (kNever: only an operation or a doorbell wakes it).
+  // When the loop must turn again without being told (kNever: only an operation or a doorbell wakes
+  // it).
   base::MonoTime nextDeadline() const;
   bool hasReady() const { return !ready_.empty(); }
 
  private:
-  static constexpr uint32_t kReadyQuota = 4096;  // a turn ends even if coroutines keep waking each other
+  static constexpr uint32_t kReadyQuota =
+      4096;  // a turn ends even if coroutines keep waking each other
 
   IoEngine& engine_;
   Peers* peers_ = nullptr;

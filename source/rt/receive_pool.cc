@@ -55,7 +55,8 @@ ReceiveBuffer ReceivePool::wrap(const IoResult& result) {
   return buffer;
 }
 
-Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame, CancelScope& scope,
+Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame,
+                                                       CancelScope& scope,
                                                        base::MonoTime deadline) {
   while (true) {
     const IoResult result = co_await RecvSelect(fd, scope, deadline);
@@ -67,13 +68,13 @@ Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame
     }
     exhausted_++;
     if (in_use_ < count_) {
-      continue;  // a buffer came back between that result and now: nobody would wake this waiter for it
+      continue;  // a buffer came back between that result and now: nobody would wake this waiter
+                 // for it
     }
     const WaitQueue::Woken how = co_await waiting_.wait(scope, deadline);
     if (how != WaitQueue::Woken::by_wake) {
-      co_return base::Error{how == WaitQueue::Woken::cancelled ? base::Code::cancelled
-                                                               : base::Code::timeout,
-                            blame};
+      co_return base::Error{
+          how == WaitQueue::Woken::cancelled ? base::Code::cancelled : base::Code::timeout, blame};
     }
   }
 }
@@ -81,8 +82,8 @@ Task<base::Result<ReceiveBuffer>> ReceivePool::receive(int fd, base::Blame blame
 void ReceivePool::recycle(uint16_t id) {
   in_use_--;
   engine_.recycle(id);
-  // All of them: a socket on which nothing has arrived may be told -ENOBUFS too, and would sit on the only
-  // wake-up. Whoever finds no buffer again waits again.
+  // All of them: a socket on which nothing has arrived may be told -ENOBUFS too, and would sit on
+  // the only wake-up. Whoever finds no buffer again waits again.
   waiting_.wakeAll();
 }
 

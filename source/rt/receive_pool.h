@@ -1,5 +1,5 @@
-// The engine's receive buffers: 4 KiB each, handed out by the engine only when bytes have arrived, so that an
-// idle connection holds none.
+// The engine's receive buffers: 4 KiB each, handed out by the engine only when bytes have arrived,
+// so that an idle connection holds none.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,8 @@ class ReceivePool {
   ReceivePool(IoEngine& engine, uint32_t count);
   ~ReceivePool();
 
-  // The next bytes of a socket: an empty buffer is the end of the stream. Waits while no buffer is free.
+  // The next bytes of a socket: an empty buffer is the end of the stream. Waits while no buffer is
+  // free.
   Task<base::Result<ReceiveBuffer>> receive(int fd, base::Blame blame, CancelScope& scope,
                                             base::MonoTime deadline);
   // Wraps the outcome of a RecvSelect that the caller awaited itself (the fast path of receive()).

@@ -7,7 +7,8 @@ namespace rt {
 
 class Reactor;
 
-// Lives in a coroutine's promise. It is in at most one queue: a coroutine waits for one thing at a time.
+// Lives in a coroutine's promise. It is in at most one queue: a coroutine waits for one thing at a
+// time.
 struct Runnable {
   Runnable* next = nullptr;
   std::coroutine_handle<> handle;

@@ -1,8 +1,9 @@
-// Task<T>: a lazy coroutine with exactly one parent. Awaiting it starts it at once on the parent's stack; if
-// it finishes without suspending, the parent simply goes on. If it suspends, its end pushes the parent onto
-// the shard's ready queue. So stacks stay flat whatever the compiler does about tail calls, and one queue
-// decides every order, which is what the simulator replays. (Symmetric transfer was rejected: it overflows
-// the stack where it is not compiled to a tail call.)
+// Task<T>: a lazy coroutine with exactly one parent. Awaiting it starts it at once on the parent's
+// stack; if it finishes without suspending, the parent simply goes on. If it suspends, its end
+// pushes the parent onto the shard's ready queue. So stacks stay flat whatever the compiler does
+// about tail calls, and one queue decides every order, which is what the simulator replays.
+// (Symmetric transfer was rejected: it overflows the stack where it is not compiled to a tail
+// call.)
 #pragma once
 
 #include <coroutine>
@@ -24,9 +25,9 @@ void makeReady(Reactor& reactor, Runnable& runnable);
 void taskEnded(TaskGroup& group);
 
 struct PromiseBase : Runnable {
-  Reactor* reactor = nullptr;    // inherited from the parent when the task is started
-  Runnable* parent = nullptr;    // set only when the parent had to suspend
-  TaskGroup* group = nullptr;    // set for a spawned task: it owns its own frame
+  Reactor* reactor = nullptr;  // inherited from the parent when the task is started
+  Runnable* parent = nullptr;  // set only when the parent had to suspend
+  TaskGroup* group = nullptr;  // set for a spawned task: it owns its own frame
   bool finished = false;
 
   static void* operator new(size_t bytes) { return allocateFrame(bytes); }

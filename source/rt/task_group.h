@@ -1,5 +1,5 @@
-// The only way to run something concurrently. Every spawned task belongs to a group, and a group ends only
-// when its tasks have: there is no detached coroutine.
+// The only way to run something concurrently. Every spawned task belongs to a group, and a group
+// ends only when its tasks have: there is no detached coroutine.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace rt {
 
 class TaskGroup {
  public:
-  // At most `limit` tasks at once. Tasks of the group should wait in scope(), or in scopes below it.
+  // At most `limit` tasks at once. Tasks of the group should wait in scope(), or in scopes below
+  // it.
   TaskGroup(Reactor& reactor, uint32_t limit) : reactor_(reactor), limit_(limit) {}
   TaskGroup(Reactor& reactor, uint32_t limit, CancelScope& parent)
       : reactor_(reactor), limit_(limit), scope_(parent) {}
@@ -21,8 +22,8 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Starts the task at once, up to its first suspension. False at the limit: the task is destroyed unstarted,
-  // and the caller sheds the load.
+  // Starts the task at once, up to its first suspension. False at the limit: the task is destroyed
+  // unstarted, and the caller sheds the load.
   bool spawn(Task<void> task);
   // Waits until every task has ended. Cannot be cancelled: cancelAll() is how one makes it quick.
   Task<void> join();

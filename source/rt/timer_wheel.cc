@@ -14,7 +14,9 @@ uint64_t tickOf(base::MonoTime at) {
   return (at.ns & ((1ULL << TimerWheel::kTickShift) - 1)) == 0 ? down : down + 1;
 }
 
-uint32_t slotOf(uint64_t tick, uint32_t level) { return tick >> (6 * level) & 63; }
+uint32_t slotOf(uint64_t tick, uint32_t level) {
+  return tick >> (6 * level) & 63;
+}
 
 }  // namespace
 
@@ -30,8 +32,10 @@ void TimerWheel::place(Timer& timer) {
     return;
   }
   tick = std::min(tick, tick_ + kSpan - 1);  // far timers are placed again when they come near
-  // The level is where the two times first differ, so that a slot is emptied before its time begins.
-  const uint32_t level = std::min(kLevels - 1, static_cast<uint32_t>(63 - std::countl_zero(tick ^ tick_)) / 6);
+  // The level is where the two times first differ, so that a slot is emptied before its time
+  // begins.
+  const uint32_t level =
+      std::min(kLevels - 1, static_cast<uint32_t>(63 - std::countl_zero(tick ^ tick_)) / 6);
   const uint32_t slot = slotOf(tick, level);
   levels_[level].slots[slot].pushBack(&timer);
   levels_[level].occupied |= 1ULL << slot;
@@ -92,8 +96,8 @@ base::MonoTime TimerWheel::next() const {
   for (uint32_t level = 0; level < kLevels; level++) {
     const uint64_t unit = 1ULL << (6 * level);
     const uint64_t current = tick_ >> (6 * level);
-    for (uint64_t bits = std::rotr(levels_[level].occupied, static_cast<int>((current + 1) & 63)); bits != 0;
-         bits &= bits - 1) {
+    for (uint64_t bits = std::rotr(levels_[level].occupied, static_cast<int>((current + 1) & 63));
+         bits != 0; bits &= bits - 1) {
       const uint64_t begins = (current + 1 + static_cast<uint64_t>(std::countr_zero(bits))) * unit;
       if (!self->levels_[level].slots[slotOf(begins, level)].empty()) {
         best = std::min(best, begins);

@@ -1,6 +1,6 @@
 // A hierarchical timing wheel (Varghese and Lauck, 1987): four levels of 64 slots, one tick about a
-// millisecond. Setting and stopping a timer are O(1) and allocate nothing; a timer never fires early, and
-// fires at most one tick late.
+// millisecond. Setting and stopping a timer are O(1) and allocate nothing; a timer never fires
+// early, and fires at most one tick late.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Purging and looking up, on behalf of the admin: which stripe is concerned, and the call to its owner.
+// Purging and looking up, on behalf of the admin: which stripe is concerned, and the call to its
+// owner.
 #include <utility>
 
 #include "source/policy/invalidate.h"
@@ -97,8 +98,7 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
 }
 
 rt::Task<admin::LookupReport> Server::lookup(
-    std::string cache, std::string url,
-    std::vector<std::pair<std::string, std::string>> headers) {
+    std::string cache, std::string url, std::vector<std::pair<std::string, std::string>> headers) {
   admin::LookupReport report;
   uint16_t index = 0;
   const cache::CacheShared* shared = findCache(cache, index);

@@ -1,5 +1,6 @@
-// Loading a configuration and putting it in force: checked whole before anything that runs is touched; sockets and
-// files that it needs are opened first; then every shard takes it over; only then is what is gone closed.
+// Loading a configuration and putting it in force: checked whole before anything that runs is
+// touched; sockets and files that it needs are opened first; then every shard takes it over; only
+// then is what is gone closed.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,10 +20,14 @@ constexpr size_t kReportsKept = 32;
 
 net::Steering steeringOf(config::Steering steering) {
   switch (steering) {
-    case config::Steering::automatic: return net::Steering::automatic;
-    case config::Steering::queue_mapping: return net::Steering::queue_mapping;
-    case config::Steering::cpu: return net::Steering::cpu;
-    case config::Steering::hash: return net::Steering::hash;
+    case config::Steering::automatic:
+      return net::Steering::automatic;
+    case config::Steering::queue_mapping:
+      return net::Steering::queue_mapping;
+    case config::Steering::cpu:
+      return net::Steering::cpu;
+    case config::Steering::hash:
+      return net::Steering::hash;
   }
   return net::Steering::hash;
 }
@@ -43,12 +48,11 @@ rt::Task<admin::ReloadReport> Server::reload(std::string trigger) {
   admin::ReloadReport report = co_await loadAndApply(std::move(trigger));
   reloading_->release(1);
   if (report.ok) {
-    say(telemetry::LogLevel::info,
-        "configuration reloaded (" + report.trigger + "), " +
-            std::to_string(report.changed.size()) + " changes");
+    say(telemetry::LogLevel::info, "configuration reloaded (" + report.trigger + "), " +
+                                       std::to_string(report.changed.size()) + " changes");
   } else {
-    say(telemetry::LogLevel::error, "configuration refused (" + report.trigger +
-                                        "); the old one stays in force");
+    say(telemetry::LogLevel::error,
+        "configuration refused (" + report.trigger + "); the old one stays in force");
     for (const std::string& error : report.errors) {
       say(telemetry::LogLevel::error, error);
     }
@@ -101,8 +105,8 @@ rt::Task<admin::ReloadReport> Server::loadAndApply(std::string trigger) {
     } else {
       // Groups that were already open go back to where they were.
       for (OpenListener& listener : listeners) {
-        const std::string key = listener.name + " " + listener.asked.host + ":" +
-                                std::to_string(listener.asked.port);
+        const std::string key =
+            listener.name + " " + listener.asked.host + ":" + std::to_string(listener.asked.port);
         if (std::find(reused.begin(), reused.end(), key) != reused.end()) {
           listeners_.push_back(std::move(listener));
         }
@@ -131,8 +135,7 @@ std::string Server::openListeners(const config::Snapshot& snapshot, std::vector<
         listeners_.erase(same);
         reused.push_back(listener.name + " " + asked.host + ":" + std::to_string(asked.port));
         net::ListenerGroup& group = all.back().group;
-        base::Status steered =
-            group.steer(steeringOf(listener.steering), shard_of_cpu_, why_not);
+        base::Status steered = group.steer(steeringOf(listener.steering), shard_of_cpu_, why_not);
         if (steered.ok()) {
           steered = group.setBacklog(listener.backlog, why_not);
         }
@@ -181,8 +184,7 @@ rt::Task<void> Server::apply(config::LoadedConfig loaded, std::vector<OpenListen
     call.snapshot = loaded.snapshot;
     call.access_log_fd = access_log_fd;
     for (const OpenListener& listener : listeners) {
-      call.sockets.push_back(
-          shard::ListenerSocket{listener.name, listener.group.fds()[shard]});
+      call.sockets.push_back(shard::ListenerSocket{listener.name, listener.group.fds()[shard]});
     }
     shard++;
   });
@@ -206,8 +208,7 @@ rt::Task<void> Server::apply(config::LoadedConfig loaded, std::vector<OpenListen
     config_ = std::move(loaded);
     config_loaded_unix_s_ = time(nullptr);
   }
-  const std::vector<upstream::ClusterSpec> specs =
-      upstream::fromConfig(config_.snapshot->clusters);
+  const std::vector<upstream::ClusterSpec> specs = upstream::fromConfig(config_.snapshot->clusters);
   refresher_->update(specs);
 }
 
@@ -222,8 +223,7 @@ rt::Task<void> Server::reopenLogs() {
   rt::CancelScope never;
   base::Status turn = co_await reloading_->acquire(1, never);
   CHECK(turn.ok());
-  const int fd =
-      open(access_log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int fd = open(access_log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) {
     say(telemetry::LogLevel::error,
         "the access log cannot be opened again: " + access_log_path_ + ": " + std::strerror(errno));

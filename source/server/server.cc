@@ -47,7 +47,8 @@ void raiseFileLimit() {
 telemetry::LogLevel levelOf(config::LogLevel level) {
   return static_cast<telemetry::LogLevel>(level);
 }
-static_assert(static_cast<int>(config::LogLevel::off) == static_cast<int>(telemetry::LogLevel::off));
+static_assert(static_cast<int>(config::LogLevel::off) ==
+              static_cast<int>(telemetry::LogLevel::off));
 
 }  // namespace
 
@@ -116,8 +117,8 @@ bool Server::openCaches() {
     if (config.max_object_bytes > most) {
       say(telemetry::LogLevel::warning,
           "cache " + config.name + ": max_object_bytes is limited to " + std::to_string(most) +
-              ", three quarters of one of its " +
-              std::to_string(opened.files->stripes().size()) + " stripes");
+              ", three quarters of one of its " + std::to_string(opened.files->stripes().size()) +
+              " stripes");
     }
     shared->max_object_bytes = std::min(config.max_object_bytes, most);
     shared->shard_count = shards;
@@ -261,7 +262,8 @@ int Server::run() {
     fail("logging.path: " + why_not);
     return kExitFailed;
   }
-  // Blocked before any thread starts: signals are read from a descriptor by the control thread alone.
+  // Blocked before any thread starts: signals are read from a descriptor by the control thread
+  // alone.
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGHUP, SIGTERM, SIGINT, SIGUSR1}) {
@@ -330,9 +332,9 @@ rt::Task<void> Server::serve() {
     for (const OpenListener& listener : listeners_) {
       where += " " + listener.name + "=" + listener.group.address().text();
     }
-    say(telemetry::LogLevel::info,
-        "ringfence " + std::string(kVersion) + " is live: " + std::to_string(shardCount()) +
-            " shards on io_uring, listening on" + where);
+    say(telemetry::LogLevel::info, "ringfence " + std::string(kVersion) +
+                                       " is live: " + std::to_string(shardCount()) +
+                                       " shards on io_uring, listening on" + where);
     watching_ = !options_.config_path.empty() && watcher_.open(options_.config_path).ok();
     const bool tidying = tasks_->spawn(housekeeping());
     CHECK(tidying);
@@ -396,9 +398,9 @@ rt::Task<void> Server::signalLoop() {
   bool terminating = false;
   while (true) {
     signalfd_siginfo signal{};
-    const rt::IoResult result = co_await rt::FileOp(
-        rt::OpKind::read, signal_fd_, std::as_writable_bytes(std::span(&signal, 1)),
-        rt::kStreamOffset, false, scope, base::kNever);
+    const rt::IoResult result = co_await rt::FileOp(rt::OpKind::read, signal_fd_,
+                                                    std::as_writable_bytes(std::span(&signal, 1)),
+                                                    rt::kStreamOffset, false, scope, base::kNever);
     if (!result.ok()) {
       co_return;
     }
@@ -421,7 +423,9 @@ rt::Task<void> Server::signalLoop() {
   }
 }
 
-void Server::quit() { quitting_ = true; }
+void Server::quit() {
+  quitting_ = true;
+}
 
 rt::Task<void> Server::watchLoop() {
   rt::CancelScope& scope = tasks_->scope();

@@ -1,5 +1,5 @@
-// The process: the control thread with its own reactor, the shards' threads, and the order in which everything
-// starts and ends.
+// The process: the control thread with its own reactor, the shards' threads, and the order in which
+// everything starts and ends.
 //
 //   load -> open caches and listeners -> start shards -> apply the configuration -> live
 //   SIGHUP, POST /reload, a changed file -> load, compare, apply; or refuse and keep running
@@ -30,8 +30,8 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   explicit Server(const Options& options);
   ~Server() override;
 
-  // To the end of the process's life; returns its exit code. Errors of the start are one line each on standard
-  // error.
+  // To the end of the process's life; returns its exit code. Errors of the start are one line each
+  // on standard error.
   int run();
 
   // admin::Control
@@ -111,8 +111,8 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   int access_log_fd_ = -1;
   std::string access_log_path_;
 
-  std::vector<int> cpus_;                 // that this process may use
-  std::vector<int32_t> shard_of_cpu_;     // empty: shards are not pinned
+  std::vector<int> cpus_;              // that this process may use
+  std::vector<int32_t> shard_of_cpu_;  // empty: shards are not pinned
   std::unique_ptr<rt::Mesh> mesh_;
   std::unique_ptr<io::Doorbells> doorbells_;
   std::unique_ptr<io::UringEngine> engine_;

@@ -12,8 +12,10 @@ namespace server {
 std::string uringRefusal(int sys) {
   std::string text = std::string("io_uring cannot be used: ") + std::strerror(sys);
   if (sys == EPERM) {
-    text += " (it is forbidden here: see the sysctl kernel.io_uring_disabled, or the container's seccomp "
-            "profile)";
+    text +=
+        " (it is forbidden here: see the sysctl kernel.io_uring_disabled, or the container's "
+        "seccomp "
+        "profile)";
   } else if (sys == ENOSYS) {
     text += " (the kernel has none; 6.1 or later is needed)";
   } else if (sys == ENOMEM || sys == EMFILE) {
@@ -26,7 +28,9 @@ std::string uringRefusal(int sys) {
 
 ShardThread::ShardThread(const Setup& setup) : setup_(setup) {}
 
-ShardThread::~ShardThread() { CHECK(!thread_.joinable()); }
+ShardThread::~ShardThread() {
+  CHECK(!thread_.joinable());
+}
 
 std::string ShardThread::start() {
   std::promise<std::string> promise;
@@ -45,7 +49,9 @@ void ShardThread::join() {
   }
 }
 
-rt::Task<void> ShardThread::startShard() { problems_ = co_await shard_->start(); }
+rt::Task<void> ShardThread::startShard() {
+  problems_ = co_await shard_->start();
+}
 
 void ShardThread::run(std::promise<std::string> started) {
   if (setup_.cpu >= 0) {

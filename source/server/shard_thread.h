@@ -1,5 +1,6 @@
-// One shard on a thread of its own: the thread makes its engine (a ring belongs to the thread that made it), runs
-// the shard's loop, and leaves the engine to be destroyed when all threads have ended, since peers may still ring.
+// One shard on a thread of its own: the thread makes its engine (a ring belongs to the thread that
+// made it), runs the shard's loop, and leaves the engine to be destroyed when all threads have
+// ended, since peers may still ring.
 #pragma once
 
 #include <future>

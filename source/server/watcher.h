@@ -1,5 +1,6 @@
-// Watches the configuration file: a change in place, a rename over it, and the symlink swap by which Kubernetes
-// replaces the files of a ConfigMap. It says that something may have changed; whether it did, the content tells.
+// Watches the configuration file: a change in place, a rename over it, and the symlink swap by
+// which Kubernetes replaces the files of a ConfigMap. It says that something may have changed;
+// whether it did, the content tells.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ class FileWatcher {
 
   // Watches the file's directory, and the one its symlink points into.
   base::Status open(const std::string& path);
-  // Waits for events, and for kQuiet_ns without any. False when cancelled, or when watching has failed.
+  // Waits for events, and for kQuiet_ns without any. False when cancelled, or when watching has
+  // failed.
   rt::Task<bool> changed(rt::Reactor& reactor, rt::CancelScope& scope);
 
  private:

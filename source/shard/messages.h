@@ -1,4 +1,5 @@
-// What the control thread asks of a shard: a closed set of calls (rt/peers.h), each in the caller's frame.
+// What the control thread asks of a shard: a closed set of calls (rt/peers.h), each in the caller's
+// frame.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,12 @@ enum class Verb : rt::Verb {
   lookup,
 };
 static_assert(static_cast<rt::Verb>(Verb::lookup) < rt::kVerbs);
-constexpr rt::Verb verb(Verb v) { return static_cast<rt::Verb>(v); }
+constexpr rt::Verb verb(Verb v) {
+  return static_cast<rt::Verb>(v);
+}
 
-// A listening socket of this shard, borrowed from the control thread until a later configuration leaves it out
-// and its reply has come.
+// A listening socket of this shard, borrowed from the control thread until a later configuration
+// leaves it out and its reply has come.
 struct ListenerSocket {
   std::string listener;
   int fd = -1;
@@ -53,17 +56,18 @@ struct CollectStats : rt::CallHeader {
   ShardStats* stats = nullptr;  // the caller's
 };
 
-// Stops accepting, closes idle connections, and replies when the last request has ended or the time is over.
+// Stops accepting, closes idle connections, and replies when the last request has ended or the time
+// is over.
 struct Drain : rt::CallHeader {
   Drain() { rt::CallHeader::verb = shard::verb(Verb::drain); }
-  uint64_t deadline_ns = 0;     // of the monotonic clock
+  uint64_t deadline_ns = 0;       // of the monotonic clock
   bool keep_connections = false;  // only stop accepting
   // Reply.
-  uint32_t open = 0;            // connections that were left
+  uint32_t open = 0;  // connections that were left
 };
 
-// Ends everything, in order, and leaves the loop after the reply. Phase 1 ends sessions (on all shards, before any
-// shard's stripes stop), phase 2 the rest.
+// Ends everything, in order, and leaves the loop after the reply. Phase 1 ends sessions (on all
+// shards, before any shard's stripes stop), phase 2 the rest.
 struct Stop : rt::CallHeader {
   Stop() { rt::CallHeader::verb = shard::verb(Verb::stop); }
   uint8_t phase = 1;

@@ -25,8 +25,8 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
       access_log_(reactor_),
       sockets_(sockets),
       clusters_(upstream::Context{reactor_, receive_, sockets, random_, {}}, options.shards),
-      context_{reactor_,   receive_, buffers_,    sockets, clusters_, caches_,
-               config_,    access_log_, stats_, date_,   options.id},
+      context_{reactor_, receive_,    buffers_, sockets, clusters_, caches_,
+               config_,  access_log_, stats_,   date_,   options.id},
       origin_(context_),
       connections_(options.max_connections),
       sessions_(reactor_, UINT32_MAX, session_scope_),
@@ -51,7 +51,9 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
   peers_.serve(verb(Verb::lookup), &serve<LookupObject, &Shard::lookup>, this);
 }
 
-Shard::~Shard() { CHECK(stopped_); }
+Shard::~Shard() {
+  CHECK(stopped_);
+}
 
 rt::Task<std::vector<std::string>> Shard::start() {
   std::vector<std::string> problems;
@@ -114,9 +116,9 @@ rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
   for (const int fd : gone) {
     const std::string name = listening_.at(fd)->name;
     co_await unlisten(fd);
-    const bool still_there = std::any_of(
-        call->snapshot->listeners.begin(), call->snapshot->listeners.end(),
-        [&name](const config::ListenerConfig& l) { return l.name == name; });
+    const bool still_there =
+        std::any_of(call->snapshot->listeners.begin(), call->snapshot->listeners.end(),
+                    [&name](const config::ListenerConfig& l) { return l.name == name; });
     if (!still_there) {
       drainSessions(name);
     }
@@ -222,9 +224,8 @@ rt::Task<void> Shard::lookup(LookupObject* call) {
   cache.locate(keys);
   cache::Reader reader;
   rt::CancelScope never;
-  const cache::LookupResult result =
-      co_await cache.lookup(keys, *call->request, reader, never,
-                            reactor_.now() + 5 * base::kSecond_ns);
+  const cache::LookupResult result = co_await cache.lookup(keys, *call->request, reader, never,
+                                                           reactor_.now() + 5 * base::kSecond_ns);
   call->found = result.found;
   call->stale_now = result.stale_now;
   call->entry = result.entry.value_or(store::Entry{});

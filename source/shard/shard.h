@@ -1,9 +1,10 @@
-// One core's share of everything: the composition root of the data plane. It owns its reactor, its buffers, its
-// connections, its pools of origin connections and its stripes; everything is passed by reference, nothing is
-// global. It runs on a thread of its own, or under the simulator.
+// One core's share of everything: the composition root of the data plane. It owns its reactor, its
+// buffers, its connections, its pools of origin connections and its stripes; everything is passed
+// by reference, nothing is global. It runs on a thread of its own, or under the simulator.
 //
-// Order of ending (each step is awaited): acceptors, sessions, then (on all shards) fills and stores, origin
-// connections, the access log. Afterwards every group is empty, every budget full, and that is CHECKed.
+// Order of ending (each step is awaited): acceptors, sessions, then (on all shards) fills and
+// stores, origin connections, the access log. Afterwards every group is empty, every budget full,
+// and that is CHECKed.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,12 @@ namespace shard {
 
 struct ShardOptions {
   base::ShardId id{};
-  uint16_t shards = 1;                       // without the control thread
+  uint16_t shards = 1;  // without the control thread
   uint64_t buffer_pool_bytes = 64 << 20;
-  uint32_t receive_buffers = 4096;           // a power of two
+  uint32_t receive_buffers = 4096;  // a power of two
   uint32_t max_connections = 16384;
   uint32_t disk_reads = store::kDefaultReads;
-  uint64_t seed = 1;                         // of load balancing
+  uint64_t seed = 1;  // of load balancing
 };
 
 class Shard {

@@ -1,4 +1,5 @@
-// All that one shard can tell about itself at an instant, copied whole into the control thread's memory.
+// All that one shard can tell about itself at an instant, copied whole into the control thread's
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,7 @@ struct CacheReport {
   uint64_t index_bytes = 0;
   uint64_t index_evictions = 0;
   uint64_t disk_capacity_bytes = 0;
-  uint64_t disk_used_bytes = 0;        // segments that are not free
+  uint64_t disk_used_bytes = 0;  // segments that are not free
   uint64_t segments_free = 0;
   uint64_t segments_bad = 0;
   uint64_t memory_bytes = 0;
@@ -69,7 +70,7 @@ struct ShardStats {
   rt::IoStats io;
   rt::ReactorStats reactor;
   rt::PeersStats peers;
-  telemetry::Histogram call_ns;        // cross-shard calls, from sending to reply
+  telemetry::Histogram call_ns;  // cross-shard calls, from sending to reply
   store::ReadStats reads;
   proxy::AccessLogStats access_log;
   uint64_t buffer_bytes_in_use = 0;

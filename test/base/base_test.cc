@@ -14,7 +14,9 @@
 
 namespace {
 
-std::span<const std::byte> bytesOf(const std::string& s) { return std::as_bytes(std::span(s)); }
+std::span<const std::byte> bytesOf(const std::string& s) {
+  return std::as_bytes(std::span(s));
+}
 
 // RFC 3720 appendix B.4.
 TEST(Crc32c, PublishedVectors) {

@@ -18,7 +18,9 @@ constexpr uint16_t kBufferGroup = 1;
 constexpr uint64_t kDoorbell = 1;
 constexpr uint64_t kIgnored = 2;
 
-bool isSend(rt::OpKind kind) { return kind == rt::OpKind::send || kind == rt::OpKind::sendmsg; }
+bool isSend(rt::OpKind kind) {
+  return kind == rt::OpKind::send || kind == rt::OpKind::sendmsg;
+}
 
 bool isSocketWait(rt::OpKind kind) {
   return kind == rt::OpKind::accept || kind == rt::OpKind::recv ||
@@ -79,8 +81,8 @@ base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOption
                                                                Doorbells& doorbells) {
   std::unique_ptr<UringEngine> engine(new UringEngine(self, doorbells));
   io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
+                 IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
   params.cq_entries = options.cq_entries;
   const int failed = io_uring_queue_init_params(options.sq_entries, &engine->ring_, &params);
   if (failed < 0) {
@@ -202,7 +204,8 @@ void UringEngine::flushQueued() {
     batch++;
   }
   for (rt::Op* op : cancels_) {
-    // A completed operation has left the table by now, and its address may be another's: it is not named.
+    // A completed operation has left the table by now, and its address may be another's: it is not
+    // named.
     if (op->state == rt::Op::State::in_kernel) {
       io_uring_sqe* sqe = nextSqe();
       io_uring_prep_cancel64(sqe, reinterpret_cast<uint64_t>(op), 0);
@@ -328,7 +331,9 @@ size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
   return reap(completed);
 }
 
-base::MonoTime UringEngine::monotonic() { return base::MonoTime{now_ns()}; }
+base::MonoTime UringEngine::monotonic() {
+  return base::MonoTime{now_ns()};
+}
 
 base::UnixSeconds UringEngine::wall() {
   timespec t{};

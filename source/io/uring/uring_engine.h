@@ -1,6 +1,6 @@
 // The io_uring engine: one ring a shard, created on the shard's own thread (the kernel ties a
-// SINGLE_ISSUER ring to its creator). Completions are delivered only inside enter() (DEFER_TASKRUN), at most
-// about 20 a call, which is also the batch that a turn works on.
+// SINGLE_ISSUER ring to its creator). Completions are delivered only inside enter()
+// (DEFER_TASKRUN), at most about 20 a call, which is also the batch that a turn works on.
 #pragma once
 
 #include <liburing.h>
@@ -15,8 +15,8 @@
 
 namespace io {
 
-// The ring of every shard, so that peers can wake each other; made before the threads start and outliving
-// every engine.
+// The ring of every shard, so that peers can wake each other; made before the threads start and
+// outliving every engine.
 class Doorbells {
  public:
   explicit Doorbells(uint16_t shards);
@@ -41,8 +41,8 @@ struct UringOptions {
 
 class UringEngine final : public rt::IoEngine {
  public:
-  // On the thread that will use it. The error's sys says why not (EPERM, ENOSYS, ENOMEM: io_uring is
-  // forbidden, missing or short of memory).
+  // On the thread that will use it. The error's sys says why not (EPERM, ENOSYS, ENOMEM: io_uring
+  // is forbidden, missing or short of memory).
   static base::Result<std::unique_ptr<UringEngine>> create(const UringOptions& options,
                                                            base::ShardId self,
                                                            Doorbells& doorbells);

@@ -85,9 +85,6 @@ struct Entry {
   constexpr bool inBuffer() const { return (w0 & kInBuffer) != 0; }
   constexpr bool staleNow() const { return (w0 & kStaleNow) != 0; }
   constexpr uint32_t lengthUnits() const { return static_cast<uint32_t>(w1 >> 48); }
-  // A vary rule's length is not kept: the field holds the number of the interned list of names in
-  // this process, 0 when only the record knows it (after a restart).
-  constexpr uint32_t varyList() const { return lengthUnits(); }
   constexpr uint32_t expiry() const { return static_cast<uint32_t>(w1 >> 8 & 0xffffff); }
   constexpr uint8_t generation() const { return static_cast<uint8_t>(w1); }
 
@@ -110,9 +107,6 @@ struct Entry {
   constexpr Entry withStaleNow() const { return Entry{w0 | kStaleNow, w1}; }
   constexpr Entry withExpiry(uint32_t expiry) const {
     return Entry{w0, (w1 & ~kExpiryMask1) | uint64_t{expiry & 0xffffff} << 8};
-  }
-  constexpr Entry withVaryList(uint32_t list) const {
-    return Entry{w0, (w1 & 0xffffffffffffULL) | uint64_t{list & 0xffff} << 48};
   }
 
   friend bool operator==(const Entry&, const Entry&) = default;

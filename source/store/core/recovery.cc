@@ -28,7 +28,7 @@ Entry entryOf(const TocEntry& line, uint32_t segment, uint64_t sequence, uint32_
   fields.kind = entryKindOf(line.recordKind());
   fields.segment = segment;
   fields.offset_units = line.offset_units;
-  fields.length_units = fields.kind == EntryKind::vary_rule ? 0 : line.length_units;
+  fields.length_units = line.length_units;
   fields.expiry = expiry;
   fields.generation = generationOf(sequence);
   return Entry::make(line.hash(), fields);

@@ -119,8 +119,7 @@ bool SnapshotEncoder::entryBlock(std::span<std::byte> out) {
     if (!placed.entry.placed() || placed.entry.inBuffer()) {
       continue;
     }
-    const Entry entry =
-        placed.entry.kind() == EntryKind::vary_rule ? placed.entry.withVaryList(0) : placed.entry;
+    const Entry entry = placed.entry;
     const size_t at = sizeof(SnapshotBlockHeader) + size_t{count} * kSnapshotEntryBytes;
     storeStruct(out, placed.bucket, at);
     storeStruct(out, entry, at + sizeof placed.bucket);

@@ -88,16 +88,18 @@ std::string refusal(const std::string& path, const SuperblockRead& read) {
              std::to_string(read.version) + ", this one writes " + std::to_string(kFormatVersion) +
              "); point `path` to an empty directory, or delete the directory to start cold";
     case SuperblockFault::other_geometry:
-      return path + ": has another number of stripes or another segment size than configured; "
-                    "restore `stripes` and `segment_bytes`, or delete the directory to start cold";
+      return path +
+             ": has another number of stripes or another segment size than configured; "
+             "restore `stripes` and `segment_bytes`, or delete the directory to start cold";
     case SuperblockFault::torn:
       return path + ": its superblock is damaged; delete the directory to start cold";
     case SuperblockFault::not_ours:
     case SuperblockFault::blank:
       break;
   }
-  return path + ": is not a Ringfence cache file; it is left alone. Point `path` to a directory of "
-                "its own";
+  return path +
+         ": is not a Ringfence cache file; it is left alone. Point `path` to a directory of "
+         "its own";
 }
 
 // Reserves the whole file, so that later writes never extend it.
@@ -129,7 +131,8 @@ StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_b
   StripeCut cut;
   cut.segment_bytes = static_cast<uint32_t>(segment_bytes);
   if (cut.segment_bytes == 0) {
-    // At least 64 segments where the cache is large enough, since a segment is the unit of eviction.
+    // At least 64 segments where the cache is large enough, since a segment is the unit of
+    // eviction.
     cut.segment_bytes = kMaxSegmentBytes;
     while (cut.segment_bytes > kMinSegmentBytes && max_size_bytes / cut.segment_bytes < 64) {
       cut.segment_bytes /= 2;
@@ -153,8 +156,8 @@ StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_b
 
 CacheFiles::~CacheFiles() {
   for (const StripeFiles& s : stripes_) {
-    for (const int fd : {s.data_fd, s.snapshot_fds[0], s.snapshot_fds[1], s.journal_fds[0],
-                         s.journal_fds[1]}) {
+    for (const int fd :
+         {s.data_fd, s.snapshot_fds[0], s.snapshot_fds[1], s.journal_fds[0], s.journal_fds[1]}) {
       if (fd >= 0) {
         close(fd);
       }
@@ -199,7 +202,8 @@ CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
     return result;
   }
   if (layout.direct_io && !files->direct_) {
-    result.warning = layout.directory + ": the file system has no direct I/O; the page cache is used";
+    result.warning =
+        layout.directory + ": the file system has no direct I/O; the page cache is used";
   }
   result.files = std::move(files);
   return result;
@@ -218,14 +222,15 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   }
   stripes_.push_back(s);  // closed by the destructor from here on
   StripeFiles& kept = stripes_.back();
-  const SuperblockRead read = readSuperblock(
-      kept.data_fd, Geometry{stripe, plan.cut.stripe_count, plan.cut.segment_bytes});
+  const SuperblockRead read =
+      readSuperblock(kept.data_fd, Geometry{stripe, plan.cut.stripe_count, plan.cut.segment_bytes});
   Superblock superblock;
   if (read.superblock.has_value()) {
     superblock = *read.superblock;
     if (plan.like.has_value() && plan.like->cache_uuid != superblock.cache_uuid) {
-      return path + ": belongs to another cache than the other files of its directory; delete the "
-                    "directory to start cold";
+      return path +
+             ": belongs to another cache than the other files of its directory; delete the "
+             "directory to start cold";
     }
   } else if (read.fault == SuperblockFault::blank) {
     superblock.stripe = stripe;
@@ -243,7 +248,8 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
     return refusal(path, read);
   }
   superblock.segment_count = plan.cut.segments_per_stripe;
-  const uint64_t bytes = kDataOffset + uint64_t{superblock.segment_count} * superblock.segment_bytes;
+  const uint64_t bytes =
+      kDataOffset + uint64_t{superblock.segment_count} * superblock.segment_bytes;
   std::string error = preallocate(kept.data_fd, bytes, path);
   if (error.empty() && read.superblock != superblock) {
     error = writeSuperblock(kept.data_fd, superblock, path);

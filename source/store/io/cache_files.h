@@ -1,5 +1,5 @@
-// The files of one cache directory: found, checked, made and locked when the process starts, on the control
-// thread. What another program or another version wrote is refused, never overwritten.
+// The files of one cache directory: found, checked, made and locked when the process starts, on the
+// control thread. What another program or another version wrote is refused, never overwritten.
 //
 //   DIR/lock                    held while the process runs
 //   DIR/stripe-NNN.data         preallocated; superblock and segments
@@ -22,7 +22,7 @@ struct CacheLayout {
   uint32_t stripes = 0;        // 0: by size
   uint64_t segment_bytes = 0;  // 0: by size
   bool direct_io = true;
-  uint32_t now_s = 0;          // Unix seconds, for new superblocks
+  uint32_t now_s = 0;  // Unix seconds, for new superblocks
 };
 
 // Owns the descriptors and the lock.

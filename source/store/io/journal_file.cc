@@ -104,8 +104,7 @@ rt::Task<base::Status> JournalFile::begin(uint64_t generation, uint32_t now_s,
 
 rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest_live_sequence,
                                             uint32_t now_s, rt::CancelScope& scope) {
-  std::vector<PurgeRecord> kept =
-      compactJournal(records_, oldest_live_sequence, next_number_);
+  std::vector<PurgeRecord> kept = compactJournal(records_, oldest_live_sequence, next_number_);
   JournalHeader header;
   header.generation = generation;
   header.first_number = next_number_;
@@ -120,7 +119,8 @@ rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest
   }
   const uint64_t length = bytes.size();
   const uint32_t other = 1 - current_;
-  // What an older, longer journal left behind the end has other numbers, and is no record of this file.
+  // What an older, longer journal left behind the end has other numbers, and is no record of this
+  // file.
   base::Status written = co_await writeAll(fds_[other], std::move(bytes), 0, scope);
   if (!written.ok()) {
     co_return written;

@@ -1,8 +1,8 @@
-// The purge journal on the disk: two files, of which the one with the greater generation counts. An append
-// is synced before it returns, so a purge that was answered survives any crash.
+// The purge journal on the disk: two files, of which the one with the greater generation counts. An
+// append is synced before it returns, so a purge that was answered survives any crash.
 //
-// Limits: appends go one by one; beyond kCompactBytes the journal is written anew into the other file,
-// without the purges that no live segment needs any more.
+// Limits: appends go one by one; beyond kCompactBytes the journal is written anew into the other
+// file, without the purges that no live segment needs any more.
 #pragma once
 
 #include <array>
@@ -21,12 +21,13 @@ class JournalFile {
  public:
   static constexpr uint64_t kCompactBytes = 4 << 20;
 
-  // data_fd is synced before a purge is forgotten: the segments that it concerned must be gone for good.
+  // data_fd is synced before a purge is forgotten: the segments that it concerned must be gone for
+  // good.
   JournalFile(std::array<int, 2> fds, int data_fd, uint32_t salt)
       : fds_(fds), data_fd_(data_fd), salt_(salt) {}
 
-  // Reads what is there. Purges are added to `purges`; if acknowledged ones were lost to damage, everything
-  // they may have concerned is dropped.
+  // Reads what is there. Purges are added to `purges`; if acknowledged ones were lost to damage,
+  // everything they may have concerned is dropped.
   rt::Task<base::Status> recover(PurgeSet& purges, rt::CancelScope& scope);
   // Starts a new, compacted file of this generation, greater than any before.
   rt::Task<base::Status> begin(uint64_t generation, uint32_t now_s, rt::CancelScope& scope);
@@ -42,8 +43,8 @@ class JournalFile {
   rt::Task<base::Result<std::vector<std::byte>>> readFile(int fd, rt::CancelScope& scope);
   rt::Task<base::Status> writeAll(int fd, std::vector<std::byte> bytes, uint64_t offset,
                                   rt::CancelScope& scope);
-  rt::Task<base::Status> rewrite(uint64_t generation, uint64_t oldest_live_sequence,
-                                 uint32_t now_s, rt::CancelScope& scope);
+  rt::Task<base::Status> rewrite(uint64_t generation, uint64_t oldest_live_sequence, uint32_t now_s,
+                                 rt::CancelScope& scope);
 
   rt::Task<base::Status> sync(int fd, rt::CancelScope& scope);
 
@@ -55,7 +56,7 @@ class JournalFile {
   uint64_t generation_ = 0;
   uint64_t next_number_ = 0;
   uint64_t bytes_ = 0;
-  bool lost_ = false;  // neither file could be read: nothing is known of past purges
+  bool lost_ = false;                 // neither file could be read: nothing is known of past purges
   std::vector<PurgeRecord> records_;  // what the current file holds
 };
 

@@ -18,7 +18,9 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       options_(options),
       tasks_(reactor, 16) {}
 
-StripeLog::~StripeLog() { CHECK(open_ == nullptr); }
+StripeLog::~StripeLog() {
+  CHECK(open_ == nullptr);
+}
 
 void StripeLog::start() {
   const bool flushing = tasks_.spawn(flushLoop());
@@ -56,16 +58,16 @@ rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, 
     const rt::WaitQueue::Woken how = co_await segment_free_.wait(scope, deadline);
     if (how != rt::WaitQueue::Woken::by_wake) {
       stats_.refused++;
-      co_return base::Error{how == rt::WaitQueue::Woken::cancelled ? base::Code::cancelled
-                                                                   : base::Code::no_capacity,
-                            base::Blame::disk};
+      co_return base::Error{
+          how == rt::WaitQueue::Woken::cancelled ? base::Code::cancelled : base::Code::no_capacity,
+          base::Blame::disk};
     }
   }
 }
 
-// Finds a place in the open slab (closing full slabs, sealing full segments, opening new ones) and takes it. The
-// check of what is replaced, the reservation and the copy happen without a suspension in between, so that a purge
-// is either before all of it or after.
+// Finds a place in the open slab (closing full slabs, sealing full segments, opening new ones) and
+// takes it. The check of what is replaced, the reservation and the copy happen without a suspension
+// in between, so that a purge is either before all of it or after.
 rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> record,
                                                        const Publish& publish) {
   const base::Error refused{base::Code::no_capacity, base::Blame::disk};
@@ -187,9 +189,9 @@ void StripeLog::closeSlab() {
   if (units > 0) {
     const std::optional<Location> at = allocator_.reserve(units * kUnitBytes, false);
     CHECK(at.has_value());  // the footer begins on a page, so the rest of this page is free
-    const base::Result<uint32_t> padded = encodePad(
-        open_->buffer.span().subspan(open_->used),
-        RecordPlace{at->sequence, at->offset_units, options_.file.salt}, units);
+    const base::Result<uint32_t> padded =
+        encodePad(open_->buffer.span().subspan(open_->used),
+                  RecordPlace{at->sequence, at->offset_units, options_.file.salt}, units);
     CHECK(padded.ok());
     open_->used += units * kUnitBytes;
   }
@@ -269,8 +271,8 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
   size_t done = 0;
   bool ok = true;
   while (ok && done < footer.size()) {
-    const auto piece = static_cast<uint32_t>(
-        std::min<size_t>(footer.size() - done, rt::BufferPool::kMax_bytes));
+    const auto piece =
+        static_cast<uint32_t>(std::min<size_t>(footer.size() - done, rt::BufferPool::kMax_bytes));
     base::Result<rt::Buffer> buffer = co_await reader_.pool().take(piece, never_);
     CHECK(buffer.ok());  // waits for ever
     std::memcpy(buffer.value().data(), footer.data() + done, piece);

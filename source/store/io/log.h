@@ -1,12 +1,15 @@
-// StripeLog: the writing end of one stripe, used by its owner only. Records are copied into a write buffer
-// (a slab), indexed at once as `in buffer`, written in large pieces, and then indexed as on the disk.
+// StripeLog: the writing end of one stripe, used by its owner only. Records are copied into a write
+// buffer (a slab), indexed at once as `in buffer`, written in large pieces, and then indexed as on
+// the disk.
 //
 //   append -> slab -> write (full, or flush_after) -> index entry without `in buffer`
-//   segment full -> footer -> sealed;  too few free segments -> reclaim the oldest (reclaim_loop.cc)
+//   segment full -> footer -> sealed;  too few free segments -> reclaim the oldest
+//   (reclaim_loop.cc)
 //
-// Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. With no free segment for
-// kSegmentWait_ns an append is refused (no_capacity): the response reaches its client, it is only not kept.
-// No fsync: what a crash loses is a miss. A write error drops what it concerned and marks the segment bad.
+// Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. With no free
+// segment for kSegmentWait_ns an append is refused (no_capacity): the response reaches its client,
+// it is only not kept. No fsync: what a crash loses is a miss. A write error drops what it
+// concerned and marks the segment bad.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +35,15 @@ namespace store {
 
 struct WriteStats {
   uint64_t appended_records = 0;
-  uint64_t appended_bytes = 0;     // of records, as given
+  uint64_t appended_bytes = 0;  // of records, as given
   uint64_t writes = 0;
-  uint64_t written_bytes = 0;      // to the disk, with padding, headers and footers
+  uint64_t written_bytes = 0;  // to the disk, with padding, headers and footers
   uint64_t errors = 0;
-  uint64_t refused = 0;            // no free segment
+  uint64_t refused = 0;  // no free segment
   uint64_t reclaimed_segments = 0;
   uint64_t reinserted_records = 0;
   uint64_t reinserted_bytes = 0;
-  uint64_t dropped_records = 0;    // evicted by reclaim
+  uint64_t dropped_records = 0;  // evicted by reclaim
   telemetry::Histogram latency_ns;
 };
 
@@ -55,8 +58,10 @@ struct Publish {
   EntryKind kind = EntryKind::free;
   uint32_t expires_s = 0;
   uint8_t frequency = 0;
-  std::optional<Entry> replaces;  // only if this is still the key's version, else nothing is written
-  const bool* doomed = nullptr;   // set while the append waited for its turn: nothing is written either
+  std::optional<Entry>
+      replaces;  // only if this is still the key's version, else nothing is written
+  const bool* doomed =
+      nullptr;  // set while the append waited for its turn: nothing is written either
 };
 
 struct Appended {
@@ -68,7 +73,8 @@ class StripeLog {
  public:
   static constexpr uint32_t kSlab_bytes = 1 << 20;
   static constexpr uint32_t kSlabs = 3;  // one that fills, two that are written
-  static constexpr uint64_t kSegmentWait_ns = base::kSecond_ns;  // for reclaim, before an append is refused
+  static constexpr uint64_t kSegmentWait_ns =
+      base::kSecond_ns;  // for reclaim, before an append is refused
 
   StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index, SegmentTable& table,
             SegmentAllocator& allocator, const LogOptions& options);
@@ -76,11 +82,12 @@ class StripeLog {
 
   // Starts the background work (flush timer, reclaim); stop() ends it.
   void start();
-  // Writes everything out, seals the open segment, and ends the background work. No append is running.
+  // Writes everything out, seals the open segment, and ends the background work. No append is
+  // running.
   rt::Task<void> stop();
 
-  // Appends a finished record (record_writer.h; at any place) and publishes it. `record` stays as it is
-  // until the end. Errors: no_capacity, cancelled.
+  // Appends a finished record (record_writer.h; at any place) and publishes it. `record` stays as
+  // it is until the end. Errors: no_capacity, cancelled.
   rt::Task<base::Result<Appended>> append(std::span<std::byte> record, Publish publish,
                                           rt::CancelScope& scope);
   // Returns when everything that was appended before has been written, or has failed.
@@ -141,17 +148,17 @@ class StripeLog {
   LogOptions options_;
   WriteStats stats_;
 
-  rt::TaskGroup tasks_;             // the loops and the writes
-  rt::CancelScope background_;      // ends the loops
-  rt::CancelScope never_;           // a write is not cancelled: it ends, or its deadline does
-  rt::Credits turn_{1};             // appends go one by one, in order
+  rt::TaskGroup tasks_;         // the loops and the writes
+  rt::CancelScope background_;  // ends the loops
+  rt::CancelScope never_;       // a write is not cancelled: it ends, or its deadline does
+  rt::Credits turn_{1};         // appends go one by one, in order
   rt::Credits slabs_{kSlabs};
-  std::unique_ptr<Slab> open_;      // the slab that takes records
-  std::vector<TocEntry> toc_;       // of the open segment
-  bool header_due_ = false;         // the open segment's header is not in a slab yet
-  rt::WaitQueue dirty_;             // wakes the flush loop
-  std::vector<uint32_t> writing_;   // segments of the slabs being written
-  rt::WaitQueue written_;           // woken after every write
+  std::unique_ptr<Slab> open_;     // the slab that takes records
+  std::vector<TocEntry> toc_;      // of the open segment
+  bool header_due_ = false;        // the open segment's header is not in a slab yet
+  rt::WaitQueue dirty_;            // wakes the flush loop
+  std::vector<uint32_t> writing_;  // segments of the slabs being written
+  rt::WaitQueue written_;          // woken after every write
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;
   uint64_t writes_begun_ = 0;

@@ -1,6 +1,6 @@
-// The reclaiming half of StripeLog: makes the oldest segment free before the log runs out of segments.
-// What was hit since it was written is written again; what is to be done with each record is decided by
-// store/core/reclaim.h, and this file only reads, appends and erases.
+// The reclaiming half of StripeLog: makes the oldest segment free before the log runs out of
+// segments. What was hit since it was written is written again; what is to be done with each record
+// is decided by store/core/reclaim.h, and this file only reads, appends and erases.
 #include <algorithm>
 #include <utility>
 
@@ -54,8 +54,8 @@ rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
 }
 
 rt::Task<base::Result<Footer>> StripeLog::readFooter(OpenedSegment victim) {
-  const uint64_t end = segmentOffset(victim.segment, options_.file.segment_bytes) +
-                       options_.file.segment_bytes;
+  const uint64_t end =
+      segmentOffset(victim.segment, options_.file.segment_bytes) + options_.file.segment_bytes;
   uint32_t bytes = kPageBytes;
   while (true) {
     base::Result<rt::Buffer> buffer =
@@ -102,8 +102,7 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
     publish.replaces = what.entry;
     base::Status turn = co_await turn_.acquire(1, never_);
     CHECK(turn.ok());
-    base::Result<Appended> appended =
-        co_await appendOnce(read.value().buffer.span(), publish);
+    base::Result<Appended> appended = co_await appendOnce(read.value().buffer.span(), publish);
     turn_.release(1);
     if (appended.ok()) {
       stats_.reinserted_records++;

@@ -25,7 +25,8 @@ rt::Task<base::Status> RecordReader::readBytes(int fd, std::span<std::byte> into
       break;
     }
     if (result.result == 0) {
-      status = base::Error{base::Code::io_error, base::Blame::disk};  // the file is shorter than it was
+      status =
+          base::Error{base::Code::io_error, base::Blame::disk};  // the file is shorter than it was
       stats_.errors++;
       break;
     }
@@ -62,9 +63,8 @@ rt::Task<base::Result<RecordReader::Read>> RecordReader::read(RecordFile file, L
   if (!status.ok()) {
     co_return status.error();
   }
-  base::Result<RecordView> record =
-      decodeRecord(read.buffer.span().first(bytes),
-                   RecordPlace{at.sequence, at.offset_units, file.salt});
+  base::Result<RecordView> record = decodeRecord(
+      read.buffer.span().first(bytes), RecordPlace{at.sequence, at.offset_units, file.salt});
   if (!record.ok()) {
     (record.error().code == base::Code::corrupt ? stats_.corrupt : stats_.stale_locations)++;
     co_return record.error();

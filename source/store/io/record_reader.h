@@ -1,8 +1,8 @@
-// Reads records from a stripe's file into private buffers and verifies them. Any shard reads any stripe;
-// nothing is pinned: a segment that is overwritten during the read fails the verification.
+// Reads records from a stripe's file into private buffers and verifies them. Any shard reads any
+// stripe; nothing is pinned: a segment that is overwritten during the read fails the verification.
 //
-// Limits: reads in flight a shard (kDefaultReads; more wait, oldest first, since a device's queue that is
-// full makes even submitting block); a deadline after which the caller goes to the origin.
+// Limits: reads in flight a shard (kDefaultReads; more wait, oldest first, since a device's queue
+// that is full makes even submitting block); a deadline after which the caller goes to the origin.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ inline constexpr uint32_t kDefaultReads = 96;
 struct ReadStats {
   uint64_t reads = 0;
   uint64_t bytes = 0;
-  uint64_t short_reads = 0;     // continued until whole
-  uint64_t errors = 0;          // the disk said no
+  uint64_t short_reads = 0;  // continued until whole
+  uint64_t errors = 0;       // the disk said no
   uint64_t timeouts = 0;
-  uint64_t corrupt = 0;         // a checksum did not hold
-  uint64_t stale_locations = 0; // an intact record of another time: the segment was overwritten
+  uint64_t corrupt = 0;          // a checksum did not hold
+  uint64_t stale_locations = 0;  // an intact record of another time: the segment was overwritten
   telemetry::Histogram latency_ns;
 };
 
@@ -43,7 +43,8 @@ class RecordReader {
   RecordReader(rt::Reactor& reactor, rt::BufferPool& pool, uint32_t max_in_flight = kDefaultReads)
       : reactor_(reactor), pool_(pool), in_flight_(max_in_flight) {}
 
-  // The whole record at `at` into a buffer of its own. Errors: io_error, timeout, corrupt, stale_location.
+  // The whole record at `at` into a buffer of its own. Errors: io_error, timeout, corrupt,
+  // stale_location.
   struct Read {
     rt::Buffer buffer;
     RecordView record;  // views into buffer

@@ -1,5 +1,5 @@
-// StripeStore::recover: purge journal, segment headers, newest snapshot, then whatever is newer than it. The
-// merge itself is store/core/recovery.h; this file only reads.
+// StripeStore::recover: purge journal, segment headers, newest snapshot, then whatever is newer
+// than it. The merge itself is store/core/recovery.h; this file only reads.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -40,8 +40,8 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
     }
   }
   const uint64_t life = merge.nextLife(journal_.generation(), known);
-  base::Status begun = co_await journal_.begin(
-      life, static_cast<uint32_t>(reactor_.turn().wall.s), scope);
+  base::Status begun =
+      co_await journal_.begin(life, static_cast<uint32_t>(reactor_.turn().wall.s), scope);
   if (!begun.ok()) {
     co_return begun.error();
   }
@@ -111,8 +111,7 @@ rt::Task<base::Status> StripeStore::readSegment(uint32_t segment, RecoveryMerge&
   const uint32_t segment_bytes = shared_.files.superblock.segment_bytes;
   const uint64_t begin = segmentOffset(segment, segment_bytes);
   const uint64_t sequence = shared_.table->sequence(segment);
-  base::Result<rt::Buffer> buffer =
-      co_await reader_.pool().take(rt::BufferPool::kMax_bytes, scope);
+  base::Result<rt::Buffer> buffer = co_await reader_.pool().take(rt::BufferPool::kMax_bytes, scope);
   if (!buffer.ok()) {
     co_return buffer.error();
   }
@@ -123,9 +122,9 @@ rt::Task<base::Status> StripeStore::readSegment(uint32_t segment, RecoveryMerge&
     const uint64_t from = begin + segment_bytes - whole.size();
     for (size_t done = 0; done < whole.size();) {
       const size_t piece = std::min<size_t>(whole.size() - done, rt::BufferPool::kMax_bytes);
-      base::Status read = co_await reader_.readBytes(shared_.files.data_fd,
-                                                     buffer.value().span().first(piece),
-                                                     from + done, scope, base::kNever);
+      base::Status read =
+          co_await reader_.readBytes(shared_.files.data_fd, buffer.value().span().first(piece),
+                                     from + done, scope, base::kNever);
       if (!read.ok()) {
         co_return read;
       }

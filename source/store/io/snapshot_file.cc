@@ -9,10 +9,9 @@ rt::Task<base::Result<bool>> SnapshotFiles::readBlock(int fd, uint32_t index,
                                                       rt::CancelScope& scope) {
   size_t done = 0;
   while (done < into.size()) {
-    const rt::IoResult result =
-        co_await rt::FileOp(rt::OpKind::read, fd, into.subspan(done),
-                            uint64_t{index} * kSnapshotBlockBytes + done, pool_.registered(), scope,
-                            base::kNever);
+    const rt::IoResult result = co_await rt::FileOp(rt::OpKind::read, fd, into.subspan(done),
+                                                    uint64_t{index} * kSnapshotBlockBytes + done,
+                                                    pool_.registered(), scope, base::kNever);
     if (!result.ok()) {
       co_return result.error(base::Blame::disk);
     }

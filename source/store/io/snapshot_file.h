@@ -17,8 +17,9 @@ class SnapshotFiles {
   SnapshotFiles(rt::BufferPool& pool, std::array<int, 2> fds, uint32_t salt)
       : pool_(pool), fds_(fds), salt_(salt) {}
 
-  // Reads the newest complete snapshot, entry by entry, into `take` (a callable: header, sequences, entry).
-  // False when there is none; entries that were given before a bad block are true all the same.
+  // Reads the newest complete snapshot, entry by entry, into `take` (a callable: header, sequences,
+  // entry). False when there is none; entries that were given before a bad block are true all the
+  // same.
   template <class Take>
   rt::Task<base::Result<bool>> load(Take& take, rt::CancelScope& scope);
   // Writes and syncs one; the index may change meanwhile.

@@ -133,7 +133,8 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   record.before = log_->position();
   record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
   uint64_t concerned = 0;
-  // Erased in steps, with other work in between; records appended meanwhile are later in the log and stay.
+  // Erased in steps, with other work in between; records appended meanwhile are later in the log
+  // and stay.
   std::vector<PlacedEntry> step;
   IndexShard& index = *shared_.index;
   while (index.scanning()) {
@@ -148,7 +149,8 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
     more = index.scanStep(1024, step);
     for (const PlacedEntry& placed : step) {
       const Location at = shared_.table->locate(placed.entry);
-      const bool later = placed.entry.placed() && at.sequence != 0 && at.position() >= record.before;
+      const bool later =
+          placed.entry.placed() && at.sequence != 0 && at.position() >= record.before;
       if (!later && index.eraseAt(placed.bucket, placed.entry)) {
         concerned += placed.entry.placed() ? 1 : 0;
       }

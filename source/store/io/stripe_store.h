@@ -1,6 +1,6 @@
-// One stripe as its owner has it: files, log, purge journal and snapshots, behind the index that every
-// shard reads. recover() makes the index from the disk; stop() leaves the disk so that the next start is
-// quick.
+// One stripe as its owner has it: files, log, purge journal and snapshots, behind the index that
+// every shard reads. recover() makes the index from the disk; stop() leaves the disk so that the
+// next start is quick.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& 
 struct RecoveryReport {
   bool from_snapshot = false;
   uint64_t entries = 0;
-  uint32_t segments_read = 0;   // by footer or walk
-  uint32_t segments_walked = 0; // no footer
+  uint32_t segments_read = 0;    // by footer or walk
+  uint32_t segments_walked = 0;  // no footer
   uint64_t purged = 0;
 };
 

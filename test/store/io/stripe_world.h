@@ -1,0 +1,129 @@
+// A stripe on the simulated disk, through any number of lives of its process, and a model of what
+// it may hold. A record's body is a function of its key and version, so that whatever is read says
+// by itself whether it is right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source/rt/buffer_pool.h"
+#include "source/store/io/stripe_store.h"
+#include "test/sim/world.h"
+
+namespace store {
+
+std::vector<std::byte> bodyOf(const std::string& key, uint64_t version, uint32_t bytes);
+
+// The disk and the world around it: what outlives a process.
+struct StripeWorld {
+  struct Cut {
+    uint32_t segments = 8;
+    uint32_t segment_bytes = kMinSegmentBytes;
+    uint64_t index_objects = 4096;
+    uint64_t pool_bytes = 8 << 20;
+    uint32_t reads = kDefaultReads;
+  };
+  explicit StripeWorld(uint64_t seed, const sim::Options& options = sim::Options())
+      : StripeWorld(seed, options, Cut()) {}
+  StripeWorld(uint64_t seed, const sim::Options& options, const Cut& c)
+      : world(seed, options), cut(c) {}
+
+  sim::SimWorld world;
+  Cut cut;
+  uint32_t next_process = 1;
+};
+
+// What a test asks of an append.
+struct Piece {
+  std::string key;
+  uint64_t version = 1;
+  uint32_t bytes = 1000;
+  uint32_t expires_s = UINT32_MAX;
+  std::optional<Entry> replaces;
+  const bool* doomed = nullptr;
+};
+
+struct AppendOutcome {
+  bool ended = false;
+  base::Code code = base::Code::ok;
+  std::optional<Appended> appended;
+};
+
+// What was found under a key; nothing: absent, or not readable.
+struct FoundRecord {
+  uint64_t version = 0;
+  bool stale = false;
+};
+
+// One life of the process that owns the stripe. Calls run the world until they have ended, unless
+// their name begins with "start".
+class Life {
+ public:
+  explicit Life(StripeWorld& world);
+  ~Life();
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
+
+  base::Result<RecoveryReport> recover();
+  void stop();
+  // The process dies, and with `power` so does the disk's cache.
+  void die(bool power);
+
+  AppendOutcome append(const Piece& piece);
+  // Writes everything out.
+  void flush();
+  base::Result<uint64_t> purge(const std::string& key, bool soft = false);
+  base::Result<uint64_t> purgeAll();
+  // Verifies what it finds: a record that is intact but not what it claims to be ends the program.
+  // What lies in the write buffer is written first.
+  std::optional<FoundRecord> read(const std::string& key);
+
+  void startAppend(const Piece& piece, AppendOutcome* outcome);
+  void startPurge(const std::string& key, bool soft, std::optional<base::Status>* outcome);
+  void startPurgeAll(std::optional<base::Status>* outcome);
+  void startRead(const std::string& key, std::optional<FoundRecord>* found);
+  // Runs until everything that was started has ended.
+  void finish();
+  void runFor(uint64_t ns) { world_.world.runFor(ns); }
+
+  base::Hash128 hash(const std::string& key) const { return base::hash128(key, 7); }
+  std::optional<Entry> entry(const std::string& key) const {
+    return shared_->index->find(hash(key));
+  }
+  sim::SimHost& host() { return host_; }
+  StripeStore& store() { return *store_; }
+  StripeShared& shared() { return *shared_; }
+  RecordReader& reader() { return *reader_; }
+  rt::BufferPool& pool() { return pool_; }
+  const WriteStats& written() { return store_->log().stats(); }
+
+ private:
+  StripeFiles openFiles();
+  rt::Task<void> recovering(std::optional<base::Result<RecoveryReport>>* report);
+  rt::Task<void> stopping();
+  rt::Task<void> appending(Piece piece, AppendOutcome* outcome);
+  rt::Task<void> flushing();
+  rt::Task<void> purging(std::string key, bool soft,
+                         std::optional<base::Result<uint64_t>>* outcome);
+  rt::Task<void> purgingStatus(std::string key, bool soft, std::optional<base::Status>* outcome);
+  rt::Task<void> purgingAll(std::optional<base::Result<uint64_t>>* outcome);
+  rt::Task<void> purgingAllStatus(std::optional<base::Status>* outcome);
+  rt::Task<void> reading(std::string key, std::optional<FoundRecord>* found);
+
+  StripeWorld& world_;
+  uint32_t process_;
+  sim::SimHost& host_;
+  rt::BufferPool pool_;
+  std::vector<int> files_;
+  std::unique_ptr<StripeShared> shared_;
+  std::unique_ptr<RecordReader> reader_;
+  std::unique_ptr<StripeStore> store_;
+  bool over_ = false;
+};
+
+}  // namespace store
