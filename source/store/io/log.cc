@@ -16,21 +16,23 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       table_(table),
       allocator_(allocator),
       options_(options),
-      tasks_(reactor, 16) {}
+      loops_(reactor, 2),
+      tasks_(reactor, kSlabs + kSealing + 1) {}
 
 StripeLog::~StripeLog() {
   CHECK(open_ == nullptr);
 }
 
 void StripeLog::start() {
-  const bool flushing = tasks_.spawn(flushLoop());
+  const bool flushing = loops_.spawn(flushLoop());
   CHECK(flushing);
-  const bool reclaiming = tasks_.spawn(reclaimLoop());
+  const bool reclaiming = loops_.spawn(reclaimLoop());
   CHECK(reclaiming);
 }
 
 rt::Task<void> StripeLog::stop() {
   background_.request();
+  co_await loops_.join();  // a reclaim that is under way still appends
   closeSlab();
   if (allocator_.hasOpen()) {
     sealSegment();
@@ -103,6 +105,9 @@ rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> reco
       co_return place(record.first(bytes), view.value(), *at, publish);
     }
     closeSlab();
+    while (sealing_ >= kSealing) {
+      co_await written_.wait(never_);
+    }
     sealSegment();
   }
 }
@@ -195,13 +200,22 @@ void StripeLog::closeSlab() {
     CHECK(padded.ok());
     open_->used += units * kUnitBytes;
   }
-  writes_begun_++;
   writing_.push_back(open_->segment);
-  const bool spawned = tasks_.spawn(writeSlab(std::move(open_)));
-  CHECK(spawned);  // slabs, footers and loops together stay below the group's limit
+  const bool spawned = tasks_.spawn(writeSlab(std::move(open_), beginWrite()));
+  CHECK(spawned);  // no more than the slabs there are
 }
 
-rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab) {
+uint64_t StripeLog::beginWrite() {
+  running_.push_back(++writes_begun_);
+  return writes_begun_;
+}
+
+void StripeLog::endWrite(uint64_t number) {
+  running_.erase(std::find(running_.begin(), running_.end(), number));
+  written_.wakeAll();
+}
+
+rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab, uint64_t number) {
   const uint64_t offset = segmentOffset(slab->segment, options_.file.segment_bytes) +
                           uint64_t{slab->begin_units} * kUnitBytes;
   base::Status status = co_await writeBytes(slab->buffer.span().first(slab->used), offset);
@@ -209,8 +223,7 @@ rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab) {
   writing_.erase(std::find(writing_.begin(), writing_.end(), slab->segment));
   slab.reset();
   slabs_.release(1);
-  writes_ended_++;
-  written_.wakeAll();
+  endWrite(number);
 }
 
 bool StripeLog::isWriting(uint32_t segment) const {
@@ -220,7 +233,8 @@ bool StripeLog::isWriting(uint32_t segment) const {
 void StripeLog::settle(const Slab& slab, bool ok) {
   for (const Pending& pending : slab.pending) {
     const std::optional<Entry> now = index_.find(pending.hash);
-    if (!now.has_value() || !sameVersion(*now, pending.entry)) {
+    // Softly purged or not: it is this record.
+    if (!now.has_value() || !sameVersion(now->withStaleNow(), pending.entry.withStaleNow())) {
       continue;
     }
     if (ok) {
@@ -260,12 +274,13 @@ void StripeLog::sealSegment() {
       encodeFooter(toc_, identity(sealing.segment), sealing.sequence, used_units);
   toc_.clear();
   header_due_ = false;
-  writes_begun_++;
-  const bool spawned = tasks_.spawn(writeFooter(std::move(footer), sealing.segment));
+  sealing_++;
+  const bool spawned = tasks_.spawn(writeFooter(std::move(footer), sealing.segment, beginWrite()));
   CHECK(spawned);
 }
 
-rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t segment) {
+rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t segment,
+                                      uint64_t number) {
   uint64_t offset = segmentOffset(segment, options_.file.segment_bytes) +
                     options_.file.segment_bytes - footer.size();
   size_t done = 0;
@@ -288,14 +303,15 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
   if (allocator_.needsReclaim()) {
     reclaim_wanted_.wakeOne();
   }
-  writes_ended_++;
-  written_.wakeAll();
+  sealing_--;
+  endWrite(number);
 }
 
 rt::Task<void> StripeLog::flush() {
   closeSlab();
   const uint64_t target = writes_begun_;
-  while (writes_ended_ < target) {
+  // Writes end in any order, and later ones may end first.
+  while (!running_.empty() && running_.front() <= target) {
     co_await written_.wait(never_);
   }
 }

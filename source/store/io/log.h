@@ -73,6 +73,8 @@ class StripeLog {
  public:
   static constexpr uint32_t kSlab_bytes = 1 << 20;
   static constexpr uint32_t kSlabs = 3;  // one that fills, two that are written
+  static constexpr uint32_t kSealing =
+      4;  // footers being written; an append that seals one more waits
   static constexpr uint64_t kSegmentWait_ns =
       base::kSecond_ns;  // for reclaim, before an append is refused
 
@@ -121,8 +123,10 @@ class StripeLog {
   Appended place(std::span<std::byte> record, const RecordView& view, Location at,
                  const Publish& publish);
   void closeSlab();
-  rt::Task<void> writeSlab(std::unique_ptr<Slab> slab);
-  rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment);
+  rt::Task<void> writeSlab(std::unique_ptr<Slab> slab, uint64_t number);
+  rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment, uint64_t number);
+  uint64_t beginWrite();
+  void endWrite(uint64_t number);
   rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset);
   void settle(const Slab& slab, bool ok);
   bool isWriting(uint32_t segment) const;
@@ -148,7 +152,8 @@ class StripeLog {
   LogOptions options_;
   WriteStats stats_;
 
-  rt::TaskGroup tasks_;         // the loops and the writes
+  rt::TaskGroup loops_;
+  rt::TaskGroup tasks_;         // the writes
   rt::CancelScope background_;  // ends the loops
   rt::CancelScope never_;       // a write is not cancelled: it ends, or its deadline does
   rt::Credits turn_{1};         // appends go one by one, in order
@@ -161,8 +166,9 @@ class StripeLog {
   rt::WaitQueue written_;          // woken after every write
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;
+  uint32_t sealing_ = 0;
   uint64_t writes_begun_ = 0;
-  uint64_t writes_ended_ = 0;
+  std::vector<uint64_t> running_;  // the numbers of the writes that have not ended, oldest first
 };
 
 }  // namespace store

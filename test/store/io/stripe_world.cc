@@ -45,9 +45,9 @@ Life::~Life() {
   if (!over_) {
     stop();
   }
-  CHECK(pool_.bytesInUse() == 0 || world_.world.run([this] { return pool_.bytesInUse() == 0; },
-                                                    world_.world.now() + kPatience_ns) ==
-                                       sim::Ran::done);
+  CHECK(pool_.bytesInUse() == 0 ||
+        world_.world.run([this] { return pool_.bytesInUse() == 0; },
+                         world_.world.now() + kPatience_ns) == sim::Ran::done);
   store_.reset();
   reader_.reset();
   for (const int fd : files_) {
@@ -95,7 +95,9 @@ base::Result<RecoveryReport> Life::recover() {
   return *report;
 }
 
-rt::Task<void> Life::stopping() { co_await store_->stop(); }
+rt::Task<void> Life::stopping() {
+  co_await store_->stop();
+}
 
 void Life::stop() {
   over_ = true;
@@ -150,7 +152,9 @@ AppendOutcome Life::append(const Piece& piece) {
   return outcome;
 }
 
-rt::Task<void> Life::flushing() { co_await store_->log().flush(); }
+rt::Task<void> Life::flushing() {
+  co_await store_->log().flush();
+}
 
 void Life::flush() {
   host_.spawn(flushing());
@@ -211,9 +215,8 @@ rt::Task<void> Life::reading(std::string key, std::optional<FoundRecord>* found)
   if (!entry.has_value() || !entry->placed()) {
     co_return;
   }
-  base::Result<RecordReader::Read> read =
-      co_await reader_->read(shared_->recordFile(), shared_->table->locate(*entry), host_.scope(),
-                             base::kNever);
+  base::Result<RecordReader::Read> read = co_await reader_->read(
+      shared_->recordFile(), shared_->table->locate(*entry), host_.scope(), base::kNever);
   if (!read.ok() || !read.value().record.isFor(hash(key), key)) {
     co_return;
   }
