@@ -106,6 +106,12 @@ double milliseconds(uint64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
+// The maximum is known exactly, a quantile to its bucket.
+double quantileMs(const telemetry::Histogram& histogram, const Quantile& quantile) {
+  return milliseconds(quantile.percent < 100 ? histogram.quantile(quantile.percent / 100)
+                                             : histogram.max());
+}
+
 // Nanoseconds as seconds, exactly.
 std::string exactSeconds(uint64_t ns) {
   std::string fraction = std::to_string(ns % base::kSecond_ns);
@@ -222,7 +228,7 @@ void writeComputed(JsonWriter& json, const std::vector<HistogramLine>& lines) {
       if (line.histogram.count() == 0) {
         json.null();
       } else {
-        json.number(milliseconds(line.histogram.quantile(quantile.percent / 100)));
+        json.number(quantileMs(line.histogram, quantile));
       }
       json.endObject();
     }
@@ -248,7 +254,7 @@ std::string writeStatsText(const std::vector<Series>& series, const Selection& s
     } else {
       for (const Quantile& quantile : kQuantiles) {
         out += " " + std::string(quantile.name) + "(nan," +
-               formatNumber(milliseconds(line.histogram.quantile(quantile.percent / 100))) + ")";
+               formatNumber(quantileMs(line.histogram, quantile)) + ")";
       }
     }
     out += "\n";
