@@ -153,6 +153,7 @@ struct InvalidateCall : rt::CallHeader {
   uint16_t stripe = 0;
   base::Hash128 hash;
   std::string_view key;
+  std::optional<store::Entry> note;  // only this hit-for-miss note, which is out of date
   // Reply.
   bool found = false;
 };

@@ -21,8 +21,9 @@ bool passesSoon(policy::NoStoreReason why, uint16_t status) {
 
 }  // namespace
 
-Fill::Fill(Stripe& stripe, const FillRequest& request, rt::CancelScope& parent)
+Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::CancelScope& parent)
     : stripe_(stripe),
+      number_(number),
       scope_(parent),
       primary_key_(request.primary_key),
       key_(request.key),

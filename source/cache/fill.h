@@ -57,7 +57,7 @@ class Fill {
   static constexpr uint32_t kHitForMiss_s = 120;
 
   // Copies what it needs of the request.
-  Fill(Stripe& stripe, const FillRequest& request, rt::CancelScope& parent);
+  Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::CancelScope& parent);
   ~Fill();
   Fill(const Fill&) = delete;
   Fill& operator=(const Fill&) = delete;
@@ -67,6 +67,7 @@ class Fill {
 
   // For the stripe.
   Stripe& stripe() { return stripe_; }
+  uint64_t number() const { return number_; }
   base::Hash128 hash() const { return hash_; }
   std::string_view key() const { return key_; }
   std::string_view primaryKey() const { return primary_key_; }
@@ -124,6 +125,7 @@ class Fill {
   store::RecordFields recordFields(store::RecordKind kind) const;
 
   Stripe& stripe_;
+  uint64_t number_;  // of the stripe's fills, in the order in which they began
   rt::CancelScope scope_;
   // The request, copied.
   std::string primary_key_;

@@ -38,6 +38,14 @@ rt::Task<std::vector<std::string>> ShardCache::start(rt::CancelScope& scope) {
   co_return problems;
 }
 
+void ShardCache::endFills() {
+  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
+    if (stripe != nullptr) {
+      stripe->endFills();
+    }
+  }
+}
+
 rt::Task<void> ShardCache::stop() {
   for (const std::unique_ptr<Stripe>& stripe : stripes_) {
     if (stripe != nullptr) {
@@ -78,9 +86,6 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
                               LookupResult& result) {
   RamObject* object = findInMemory(keys.stripe, keys.primary_hash, keys.primary, result.entry);
   base::Hash128 hash = keys.primary_hash;
-  if (object != nullptr && result.entry->staleNow()) {
-    return false;
-  }
   if (object != nullptr && object->kind == store::RecordKind::vary_rule) {
     std::optional<VaryRule> rule = decodeVaryRule(object->meta);
     if (!rule.has_value()) {
@@ -90,107 +95,116 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
     hash = shared_.hash(keys.variant);
     object = findInMemory(keys.stripe, hash, keys.variant, result.entry);
   }
-  if (object == nullptr || object->kind == store::RecordKind::vary_rule ||
-      !reader.useMemory(ram_, *object)) {
+  if (object == nullptr || object->kind == store::RecordKind::vary_rule) {
+    return false;
+  }
+  found(keys, reader, result, reader.useMemory(ram_, *object));
+  if (result.found != Found::object) {
     return false;
   }
   shared_.stripes[base::index(keys.stripe)]->index->touch(hash);
   stats_.memory_hits++;
-  result.found = Found::object;
-  result.stale_now = result.entry->staleNow();
-  reader.stripe_ = keys.stripe;
-  reader.cache_ = this;
   return true;
 }
 
 rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& request, Reader& reader,
                                           rt::CancelScope& scope, base::MonoTime deadline) {
   LookupResult result;
-  bool rule_stale = false;  // the rule was purged softly, and with it all its variants
   if (lookupMemory(keys, request, reader, result)) {
     co_return result;
   }
-  store::StripeShared& stripe = *shared_.stripes[base::index(keys.stripe)];
   keys.rule.reset();
   // Once for the primary key, once more for a variant, and again for what was in a write buffer.
   for (int attempt = 0; attempt < 4; attempt++) {
     const base::Hash128 hash = shared_.hash(keys.key());
     result = LookupResult{};
     RamObject* object = findInMemory(keys.stripe, hash, keys.key(), result.entry);
-    rule_stale |= !keys.rule.has_value() && result.entry.has_value() && result.entry->staleNow();
-    result.stale_now = rule_stale || (result.entry.has_value() && result.entry->staleNow());
     if (object != nullptr) {
-      if (object->kind == store::RecordKind::vary_rule && !keys.rule.has_value()) {
-        std::optional<VaryRule> rule = decodeVaryRule(object->meta);
-        if (rule.has_value()) {
-          useRule(keys, std::move(*rule), request);
-          continue;
-        }
+      if (object->kind == store::RecordKind::vary_rule && takeRule(keys, object->meta, request)) {
+        continue;
       }
-      if (object->kind != store::RecordKind::vary_rule && reader.useMemory(ram_, *object)) {
-        reader.stripe_ = keys.stripe;
-        reader.cache_ = this;
-        result.found = Found::object;
-        stats_.memory_hits++;
-      }
+      found(keys, reader, result, reader.useMemory(ram_, *object));
+      stats_.memory_hits += result.found == Found::object ? 1 : 0;
       co_return result;
     }
     if (!result.entry.has_value()) {
       co_return result;
     }
-    const store::Entry entry = *result.entry;
-    if (entry.kind() == store::EntryKind::hit_for_miss) {
+    if (result.entry->kind() == store::EntryKind::hit_for_miss) {
       const auto now_s = policy::clampSeconds(services_.reactor->turn().wall.s);
-      if (stripe.index->hint(entry, now_s) == store::ExpiryHint::fresh) {
-        result.found = Found::hit_for_miss;
-      }
+      const store::IndexShard& index = *shared_.stripes[base::index(keys.stripe)]->index;
+      const bool live = index.hint(*result.entry, now_s) == store::ExpiryHint::fresh;
+      result.found = live ? Found::hit_for_miss : Found::absent;
       co_return result;
     }
-    if (entry.inBuffer()) {
+    if (result.entry->inBuffer()) {
       stats_.flush_waits++;
       co_await awaitFlush(keys.stripe);
       continue;
     }
-    base::Result<store::RecordReader::Read> read = co_await services_.reader->read(
-        stripe.recordFile(), stripe.table->locate(entry), scope, deadline);
-    if (!read.ok()) {
-      result.broken = read.error().code == base::Code::corrupt ||
-                      read.error().code == base::Code::stale_location ||
-                      read.error().code == base::Code::io_error;
-      stats_.broken_records += result.broken ? 1 : 0;
+    const bool again = co_await lookupDisk(keys, request, reader, result, scope, deadline);
+    if (!again) {
       co_return result;
     }
-    store::RecordReader::Read& record = read.value();
-    if (!record.record.isFor(hash, keys.key())) {
-      co_return result;  // another key with the same tag: absent here, and not to be dropped
-    }
-    const bool again =
-        entry.frequency() > 0 || record.record.kind() == store::RecordKind::vary_rule;
-    stripe.index->touch(hash);
-    if (again) {
-      ram_.insert(record.record, record.buffer.span(), entry);
-    }
-    if (record.record.kind() == store::RecordKind::vary_rule) {
-      std::optional<VaryRule> rule = decodeVaryRule(record.record.meta);
-      if (!rule.has_value() || keys.rule.has_value()) {
-        result.broken = true;
-        co_return result;
-      }
-      useRule(keys, std::move(*rule), request);
-      continue;
-    }
-    reader.stripe_ = keys.stripe;
-    reader.cache_ = this;
-    if (!reader.useRecord(std::move(record))) {
-      result.broken = true;
-      co_return result;
-    }
-    stats_.disk_hits++;
-    result.found = Found::object;
-    co_return result;
   }
   result.found = Found::absent;
   co_return result;
+}
+
+// A record of the disk, where result.entry says. True: it was a vary rule, and the variant is to be
+// looked up.
+rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, Reader& reader,
+                                      LookupResult& result, rt::CancelScope& scope,
+                                      base::MonoTime deadline) {
+  store::StripeShared& stripe = *shared_.stripes[base::index(keys.stripe)];
+  const base::Hash128 hash = shared_.hash(keys.key());
+  const store::Entry entry = *result.entry;
+  base::Result<store::RecordReader::Read> read = co_await services_.reader->read(
+      stripe.recordFile(), stripe.table->locate(entry), scope, deadline);
+  if (!read.ok()) {
+    result.broken = read.error().code == base::Code::corrupt ||
+                    read.error().code == base::Code::stale_location ||
+                    read.error().code == base::Code::io_error;
+    stats_.broken_records += result.broken ? 1 : 0;
+    co_return false;
+  }
+  store::RecordReader::Read& record = read.value();
+  if (!record.record.isFor(hash, keys.key())) {
+    co_return false;  // another key with the same tag: absent here, and not to be dropped
+  }
+  const bool is_rule = record.record.kind() == store::RecordKind::vary_rule;
+  stripe.index->touch(hash);
+  if (is_rule || entry.frequency() > 0) {
+    ram_.insert(record.record, record.buffer.span(), entry);
+  }
+  if (is_rule) {
+    result.broken = !takeRule(keys, record.record.meta, request);
+    co_return !result.broken;
+  }
+  found(keys, reader, result, reader.useRecord(std::move(record)));
+  stats_.disk_hits += result.found == Found::object ? 1 : 0;
+  co_return false;
+}
+
+// False when it is no rule of ours, or stands where a variant should.
+bool ShardCache::takeRule(Keys& keys, std::span<const std::byte> meta,
+                          const http::Fields& request) {
+  std::optional<VaryRule> rule = decodeVaryRule(meta);
+  if (!rule.has_value() || keys.rule.has_value()) {
+    return false;
+  }
+  useRule(keys, std::move(*rule), request);
+  return true;
+}
+
+void ShardCache::found(const Keys& keys, Reader& reader, LookupResult& result, bool usable) {
+  reader.stripe_ = keys.stripe;
+  reader.cache_ = this;
+  result.broken = !usable;
+  if (usable) {
+    result.found = Found::object;
+    result.stale_now = result.entry->staleNow();
+  }
 }
 
 rt::Task<void> ShardCache::call(base::StripeId stripe, rt::CallHeader& call) {
@@ -239,6 +253,15 @@ rt::Task<AwaitHeadCall> ShardCache::awaitHead(Reader& reader, const http::Fields
     reader.useFill(call.info);
   }
   co_return call;
+}
+
+rt::Task<void> ShardCache::forgetNote(const Keys& keys, store::Entry note) {
+  InvalidateCall call;
+  call.cache = index_;
+  call.stripe = base::index(keys.stripe);
+  call.hash = shared_.hash(keys.key());
+  call.note = note;
+  co_await this->call(keys.stripe, call);
 }
 
 rt::Task<bool> ShardCache::invalidate(const Keys& keys) {

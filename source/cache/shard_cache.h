@@ -55,6 +55,7 @@ class ShardCache {
 
   // Recovers the stripes of this shard; problems are sentences for the log.
   rt::Task<std::vector<std::string>> start(rt::CancelScope& scope);
+  void endFills();
   // No reader is left on any shard.
   rt::Task<void> stop();
 
@@ -79,6 +80,8 @@ class ShardCache {
                                     base::MonoTime deadline);
   // What is stored under the primary key is not to be used any more (RFC 9111 4.4).
   rt::Task<bool> invalidate(const Keys& keys);
+  // A response that can be stored has come for a key that was noted as not stored.
+  rt::Task<void> forgetNote(const Keys& keys, store::Entry note);
 
   // For readers.
   rt::Task<void> awaitFlush(base::StripeId stripe);
@@ -98,6 +101,10 @@ class ShardCache {
   RamObject* findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
                           std::optional<store::Entry>& entry);
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
+  bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
+  void found(const Keys& keys, Reader& reader, LookupResult& result, bool usable);
+  rt::Task<bool> lookupDisk(Keys& keys, const http::Fields& request, Reader& reader,
+                            LookupResult& result, rt::CancelScope& scope, base::MonoTime deadline);
 
   StripeServices services_;
   const CacheShared& shared_;

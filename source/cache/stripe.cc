@@ -27,9 +27,13 @@ rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& sco
   co_return co_await store_.recover(scope);
 }
 
-rt::Task<void> Stripe::stop() {
+void Stripe::endFills() {
   stopping_ = true;
   tasks_.cancelAll();
+}
+
+rt::Task<void> Stripe::stop() {
+  endFills();
   co_await tasks_.join();
   co_await serving_.join();
   co_await store_.stop();
@@ -75,13 +79,13 @@ void Stripe::acquire(AcquireCall& call) {
     call.how = AcquireHow::busy;
     return services_.peers->reply(call);
   }
-  auto fill = std::make_unique<Fill>(*this, request, tasks_.scope());
+  auto fill = std::make_unique<Fill>(*this, request, ++fill_number_, tasks_.scope());
   Fill* started = fill.get();
   if (!call.background) {
     started->subscribe(*call.subscription, true);
   }
   by_key_[hash] = started;
-  fills_.emplace(started, std::move(fill));
+  fills_.emplace(started->number(), std::move(fill));
   stats_.fills++;
   call.how = call.background ? AcquireHow::started : AcquireHow::joined;
   services_.peers->reply(call);
@@ -104,7 +108,7 @@ void Stripe::fillEnded(Fill& fill) {
 
 void Stripe::reap(Fill& fill) {
   if (fill.finished()) {
-    fills_.erase(&fill);
+    fills_.erase(fill.number());
   }
 }
 
@@ -190,10 +194,10 @@ rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
 }
 
 void Stripe::purgeFills(std::string_view primary_key, bool everything) {
-  for (const auto& [fill, owned] : fills_) {  // order does not show
+  for (const auto& [number, fill] : fills_) {
     if (everything || fill->primaryKey() == primary_key) {
-      owned->purge();
-      owned->detach();
+      fill->purge();
+      fill->detach();
     }
   }
 }
@@ -207,22 +211,48 @@ rt::Task<void> Stripe::servePurge(PurgeCall* call) {
   purgeFills(call->key, call->everything);
   rt::CancelScope never;
   if (call->everything) {
+    variants_.clear();
+    variant_count_ = 0;
     base::Result<uint64_t> done = co_await store_.purgeAll(never);
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
   } else {
-    // A soft purge leaves the variants: their rule is stale, and so is what is found through it.
-    const uint64_t variants = call->soft ? 0 : eraseVariants(call->hash);
-    base::Result<uint64_t> done = co_await store_.purge(call->hash, call->soft, never);
-    call->purged = !done.ok() ? 0 : variants > 0 ? variants : done.value();
-    call->error = done.ok() ? base::Error{} : done.error();
+    co_await purgeKey(call);
   }
   services_.peers->reply(*call);
 }
 
+// A key with variants is purged with them: softly, each becomes stale and the rule stays; else, or
+// when it is not known which there are, the rule goes, and nothing that was stored under it can be
+// found any more.
+rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
+  rt::CancelScope never;
+  const std::optional<store::Entry> entry = index().find(call->hash);
+  const bool varies = entry.has_value() && entry->kind() == store::EntryKind::vary_rule;
+  const auto known = variants_.find(call->hash);
+  if (varies && call->soft && known != variants_.end()) {
+    const std::vector<base::Hash128> variants = known->second;
+    for (const base::Hash128& variant : variants) {
+      base::Result<uint64_t> done = co_await store_.purge(variant, true, never);
+      call->purged += done.ok() ? done.value() : 0;
+      call->error = done.ok() ? call->error : done.error();
+    }
+    co_return;
+  }
+  const uint64_t variants = eraseVariants(call->hash);
+  base::Result<uint64_t> done = co_await store_.purge(call->hash, call->soft && !varies, never);
+  call->purged = !done.ok() ? 0 : variants > 0 ? variants : done.value();
+  call->error = done.ok() ? base::Error{} : done.error();
+}
+
 void Stripe::invalidate(InvalidateCall& call) {
+  if (call.note.has_value()) {
+    index().eraseIf(call.hash, *call.note);
+    return services_.peers->reply(call);
+  }
   stats_.invalidations++;
   purgeFills(call.key, false);
+  eraseVariants(call.hash);
   const std::optional<store::Entry> entry = index().erase(call.hash);
   call.found = entry.has_value() && entry->placed();
   if (call.found && store_.ready() && !stopping_) {

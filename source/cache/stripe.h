@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -48,6 +49,8 @@ class Stripe {
 
   // An error means that nothing can be stored; requests are answered all the same.
   rt::Task<base::Result<store::RecoveryReport>> start(rt::CancelScope& scope);
+  // Every fill ends soon, and no other begins: whoever waits for one is told that it failed.
+  void endFills();
   // No subscriber is left. Ends the fills, then the store.
   rt::Task<void> stop();
 
@@ -100,6 +103,7 @@ class Stripe {
   rt::Task<void> servePull(PullCall* call);
   rt::Task<void> serveFlush(AwaitFlushCall* call);
   rt::Task<void> servePurge(PurgeCall* call);
+  rt::Task<void> purgeKey(PurgeCall* call);
   rt::Task<void> makeDurable(base::Hash128 hash);
   void purgeFills(std::string_view primary_key, bool everything);
   uint64_t eraseVariants(base::Hash128 primary);
@@ -111,11 +115,12 @@ class Stripe {
   rt::TaskGroup tasks_;    // fills
   rt::TaskGroup serving_;  // calls that wait
   std::unordered_map<base::Hash128, Fill*, HashOf> by_key_;
-  std::unordered_map<const Fill*, std::unique_ptr<Fill>> fills_;
+  std::map<uint64_t, std::unique_ptr<Fill>> fills_;  // by number
   std::unordered_map<base::Hash128, std::vector<base::Hash128>, HashOf>
       variants_;  // by primary key
   size_t variant_count_ = 0;
   StripeStats stats_;
+  uint64_t fill_number_ = 0;
   uint64_t rule_ids_ = 0;
   uint64_t serials_ = 0;
   bool stopping_ = false;

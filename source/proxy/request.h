@@ -74,7 +74,9 @@ struct Outcome {
   uint16_t status = 0;      // 0: nothing was sent
   uint64_t head_bytes = 0;  // of the response
   uint64_t body_bytes = 0;
-  std::string_view flags;  // Envoy's words: NR, UF, UH, UO, URX, UT, UC, DC, DPE
+  uint64_t received_bytes = 0;  // of the request's body
+  std::string sent_head;        // kept only for an access log
+  std::string_view flags;       // Envoy's words: NR, UF, UH, UO, URX, UT, UC, DC, DPE
   std::string_view details;
   policy::CacheStatus cache;
   bool cached_route = false;
@@ -96,6 +98,7 @@ struct Request {
   const config::VirtualHost* host = nullptr;
   const config::Route* route = nullptr;
   http::Framing framing = http::NoBody{};
+  std::optional<store::Entry> note;  // the hit-for-miss note that sent the request past the cache
   bool is_head = false;
   bool keep_alive = false;
   bool reuse = false;  // the connection can carry another request

@@ -72,6 +72,19 @@ LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure)
   return reply;
 }
 
+LocalReply replyFor(const upstream::Failure& failed) {
+  if (failed.reason == upstream::Reason::request_body) {
+    return failed.error.code == base::Code::timeout ? LocalReply{408, "DT", "request_body_timeout"}
+                                                    : replyFor(failed.error);
+  }
+  const policy::UpstreamFailure failure = failureOf(failed.reason);
+  LocalReply reply = replyFor(policy::onUpstreamError(failure), failure);
+  if (failed.reason == upstream::Reason::overflow) {
+    reply.flags = "UO";
+  }
+  return reply;
+}
+
 void Session::setStatus(Request& request, uint16_t status) {
   request.outcome.status = status;
   uint64_t* const counters[] = {
@@ -129,6 +142,9 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
   if (!head.empty()) {
     pieces[count++] = piece(head);
     head_sent_ = true;
+    if (context_.access_log.enabled()) {
+      request.outcome.sent_head = head;
+    }
   }
   if (!body.empty()) {
     if (chunked) {

@@ -92,6 +92,9 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
       done = true;
     } else if (seen.found == cache::Found::hit_for_miss ||
                (request.is_head && seen.found != cache::Found::object)) {
+      if (seen.found == cache::Found::hit_for_miss) {
+        request.note = seen.entry;
+      }
       break;  // a HEAD of something unknown is no reason to fetch it whole
     } else {
       const Next next = co_await fetchForCache(request, lookup, reader, seen);

@@ -30,7 +30,7 @@ bool hasNoBody(uint16_t status) {
 // while none of it has been taken.
 class RequestBody final : public upstream::BodySource {
  public:
-  RequestBody(Session& session, const Request& request)
+  RequestBody(Session& session, Request& request)
       : session_(session),
         request_(request),
         decoder_(base::Blame::downstream),
@@ -69,6 +69,7 @@ class RequestBody final : public upstream::BodySource {
         const size_t bytes = std::min<uint64_t>(left_, unread.size());
         session_.input_.consume(bytes);
         left_ -= bytes;
+        request_.outcome.received_bytes += bytes;
         co_return std::optional<Chunk>(unread.first(bytes));
       }
       base::Result<http::ChunkDecoder::Step> step = decoder_.feed(unread);
@@ -79,6 +80,7 @@ class RequestBody final : public upstream::BodySource {
       if (step.value().end) {
         ended_ = true;
       } else if (!step.value().data.empty()) {
+        request_.outcome.received_bytes += step.value().data.size();
         co_return std::optional<Chunk>(step.value().data);
       }
     }
@@ -89,7 +91,7 @@ class RequestBody final : public upstream::BodySource {
 
  private:
   Session& session_;
-  const Request& request_;
+  Request& request_;
   http::ChunkDecoder decoder_;
   bool chunked_;
   uint64_t left_ = 0;
@@ -130,24 +132,29 @@ class InterimRelay final : public upstream::InterimSink {
   bool& continue_due_;
 };
 
+// Receiving the body gives up the buffer that the head was parsed from: the request moves into
+// memory of its own.
+void Session::keepHead(Request& request) {
+  std::string& copy = request.scratch.raw_head;
+  copy.assign(request.raw_head);
+  http::Limits limits;
+  limits.head_bytes = limits.line_bytes = UINT32_MAX;
+  limits.fields = UINT16_MAX;
+  const http::ParseOutcome parsed = http::parseRequestHead(copy, limits, request.scratch.head);
+  CHECK(std::holds_alternative<http::Parsed>(parsed));
+  request.raw_head = copy;
+  base::Result<http::Effective> uri =
+      http::effectiveUri(request.head(), http::Scheme::http, request.scratch.authority);
+  CHECK(uri.ok());
+  request.uri = uri.value();
+  request.scratch.target.assign(request.target);
+  request.target = request.scratch.target;
+}
+
 rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup) {
   const bool has_body = unread_body_;
   if (has_body) {
-    // Receiving the body gives up the buffer that the head was parsed from.
-    std::string& copy = request.scratch.raw_head;
-    copy.assign(request.raw_head);
-    http::Limits limits;
-    limits.head_bytes = limits.line_bytes = UINT32_MAX;
-    limits.fields = UINT16_MAX;
-    const http::ParseOutcome parsed = http::parseRequestHead(copy, limits, request.scratch.head);
-    CHECK(std::holds_alternative<http::Parsed>(parsed));
-    request.raw_head = copy;
-    base::Result<http::Effective> uri =
-        http::effectiveUri(request.head(), http::Scheme::http, request.scratch.authority);
-    CHECK(uri.ok());
-    request.uri = uri.value();
-    request.scratch.target.assign(request.target);
-    request.target = request.scratch.target;
+    keepHead(request);
   }
   RequestBody body(*this, request);
   continue_due_ = has_body && http::expectsContinue(request.head());
@@ -182,36 +189,35 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     request.reuse = request.keep_alive && !draining_ && !context_.draining;
   }
   if (!answered) {
-    const policy::UpstreamFailure failure = failureOf(origin.failure().reason);
-    LocalReply reply = replyFor(policy::onUpstreamError(failure), failure);
-    if (origin.failure().reason == upstream::Reason::request_body) {
-      reply = origin.failure().error.code == base::Code::timeout
-                  ? LocalReply{408, "DT", "request_body_timeout"}
-                  : replyFor(origin.failure().error);
-    }
+    const LocalReply reply = replyFor(origin.failure());
     co_await origin.finish();
     co_await sendLocal(request, reply);
     co_return;
   }
   request.outcome.upstream_host = origin.exchange().peer().text();
-  const http::ResponseHead& response = origin.exchange().head();
+  co_await afterPass(request, lookup, origin.exchange().head(), exchange);
+  co_await relay(request, origin);
+  co_await origin.finish();
+}
+
+// What a passed response means for what is stored.
+rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup,
+                                  const http::ResponseHead& response, policy::Exchange exchange) {
   request.outcome.cache.fwd_status = response.status;
   if (lookup != nullptr && !request.is_head) {
     const policy::StoreDecision decision = policy::decideStore(
         request.head(), lookup->directives, response, exchange, request.route->policy);
     if (const auto* why = std::get_if<policy::NoStoreReason>(&decision)) {
       request.outcome.cache.detail = policy::name(*why);
-    } else {
+    } else if (request.note.has_value()) {
       // The note that this key is not stored is out of date: the next request fetches for the
       // cache.
-      static_cast<void>(co_await cacheOf(request).invalidate(request.scratch.keys));
+      co_await cacheOf(request).forgetNote(request.scratch.keys, *request.note);
     }
   }
   if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
     co_await invalidate(request, response);
   }
-  co_await relay(request, origin);
-  co_await origin.finish();
 }
 
 // Gives a fetch up when the client resets its connection while it waits. (A client that only ends

@@ -29,6 +29,26 @@ std::string_view hostOf(std::string_view authority) {
   return has_port ? authority.substr(0, colon) : authority;
 }
 
+// One word for what the cache did, as operators of other caches know it.
+std::string_view cacheWord(const policy::CacheStatus& status) {
+  if (status.hit) {
+    return status.ttl_s.value_or(0) < 0 ? "stale" : "hit";
+  }
+  if (status.collapsed) {
+    return "collapsed";
+  }
+  switch (status.forward) {
+    case policy::Forward::bypass:
+    case policy::Forward::method:
+      return "bypass";
+    case policy::Forward::stale:
+    case policy::Forward::request:
+      return status.fwd_status == uint16_t{304} ? "revalidated" : "expired";
+    default:
+      return "miss";
+  }
+}
+
 }  // namespace
 
 Session::Session(Context& context, ScratchPool& scratch, net::Stream stream,
@@ -311,8 +331,16 @@ void Session::logAccess(Request& request) {
   entry.status = outcome.status;
   entry.response_flags = outcome.flags;
   entry.response_code_details = outcome.details;
-  entry.bytes_received = request.raw_head.size();
-  entry.bytes_sent = outcome.head_bytes + outcome.body_bytes;
+  entry.bytes_received = outcome.received_bytes;
+  entry.bytes_sent = outcome.body_bytes;
+  http::ResponseHead sent;
+  http::Limits limits;
+  limits.head_bytes = limits.line_bytes = UINT32_MAX;
+  limits.fields = UINT16_MAX;
+  if (std::holds_alternative<http::Parsed>(
+          http::parseResponseHead(outcome.sent_head, limits, sent))) {
+    entry.response = &sent.fields;
+  }
   entry.duration_us = (context_.reactor.now().ns - request.begun.ns) / 1000;
   if (outcome.upstream_ns.has_value()) {
     entry.response_duration_us = *outcome.upstream_ns / 1000;
@@ -329,9 +357,8 @@ void Session::logAccess(Request& request) {
     entry.virtual_host_name = request.route->virtual_host;
   }
   entry.connection_id = id_;
-  policy::CacheStatusBuffer buffer;
   if (outcome.cached_route) {
-    entry.cache_status = policy::formatCacheStatus(outcome.cache, buffer);
+    entry.cache_status = cacheWord(outcome.cache);
     entry.cache_name = request.config->caches[request.route->cache].name;
     entry.cache_age_s = outcome.age_s;
   }

@@ -32,6 +32,7 @@ struct LocalReply {
 };
 LocalReply replyFor(const base::Error& error);  // of a request's framing, or its body
 LocalReply replyFor(policy::ErrorAnswer answer, policy::UpstreamFailure failure);
+LocalReply replyFor(const upstream::Failure& failed);
 
 class Session : public base::ListHook {
  public:
@@ -77,6 +78,9 @@ class Session : public base::ListHook {
 
   // serve_pass.cc
   rt::Task<void> servePass(Request& request, const policy::Lookup* lookup);
+  void keepHead(Request& request);
+  rt::Task<void> afterPass(Request& request, const policy::Lookup* lookup,
+                           const http::ResponseHead& response, policy::Exchange exchange);
   rt::Task<void> watchClient(rt::CancelScope* fetching, rt::CancelScope* scope);
   rt::Task<void> relay(Request& request, OriginExchange& origin);
   rt::Task<bool> relayBody(Request& request, OriginExchange& origin, bool chunked);

@@ -101,6 +101,9 @@ rt::Task<admin::ReloadReport> Server::loadAndApply(std::string trigger) {
       error = openAccessLog(*loaded.snapshot, access_log_fd);
     }
     if (error.empty()) {
+      error = openLog(*loaded.snapshot);
+    }
+    if (error.empty()) {
       co_await apply(std::move(loaded), std::move(listeners), access_log_fd);
     } else {
       // Groups that were already open go back to where they were.
@@ -160,6 +163,24 @@ std::string Server::openListeners(const config::Snapshot& snapshot, std::vector<
   return {};
 }
 
+// The last thing that can fail, so that it need not be undone.
+std::string Server::openLog(const config::Snapshot& snapshot) {
+  if (snapshot.logging.path == log_path_) {
+    return {};
+  }
+  telemetry::OperatorLogOptions options;
+  options.path = snapshot.logging.path;
+  options.level = log_->level();
+  std::string why_not;
+  std::unique_ptr<telemetry::OperatorLog> log = telemetry::OperatorLog::open(options, why_not);
+  if (log == nullptr) {
+    return "logging.path: " + why_not;
+  }
+  log_ = std::move(log);
+  log_path_ = snapshot.logging.path;
+  return {};
+}
+
 std::string Server::openAccessLog(const config::Snapshot& snapshot, int& fd) {
   const std::string path =
       snapshot.logging.access_log.has_value() ? snapshot.logging.access_log->path : std::string();
@@ -179,15 +200,14 @@ std::string Server::openAccessLog(const config::Snapshot& snapshot, int& fd) {
 rt::Task<void> Server::apply(config::LoadedConfig loaded, std::vector<OpenListener> listeners,
                              int access_log_fd) {
   std::vector<shard::ApplyConfig> calls(shards_.size());
-  uint16_t shard = 0;
-  co_await callAll(calls, [&](shard::ApplyConfig& call) {
-    call.snapshot = loaded.snapshot;
-    call.access_log_fd = access_log_fd;
+  for (size_t i = 0; i < calls.size(); i++) {
+    calls[i].snapshot = loaded.snapshot;
+    calls[i].access_log_fd = access_log_fd;
     for (const OpenListener& listener : listeners) {
-      call.sockets.push_back(shard::ListenerSocket{listener.name, listener.group.fds()[shard]});
+      calls[i].sockets.push_back(shard::ListenerSocket{listener.name, listener.group.fds()[i]});
     }
-    shard++;
-  });
+  }
+  co_await callAll(calls);
   for (OpenListener& gone : listeners_) {
     gone.group.closeAll();
   }
@@ -201,8 +221,7 @@ rt::Task<void> Server::apply(config::LoadedConfig loaded, std::vector<OpenListen
                          : std::string();
   if (loaded.snapshot != config_.snapshot) {
     retired_.push_back(config_.snapshot);
-    if (!options_.log_level.has_value() &&
-        loaded.snapshot->logging.level != config_.snapshot->logging.level) {
+    if (!options_.log_level.has_value()) {
       log_->setLevel(static_cast<telemetry::LogLevel>(loaded.snapshot->logging.level));
     }
     config_ = std::move(loaded);
@@ -246,10 +265,11 @@ void Server::onEndpoints(const std::string& cluster,
 rt::Task<void> Server::tellEndpoints(std::string cluster,
                                      std::vector<upstream::ResolvedEndpoint> endpoints) {
   std::vector<shard::SetEndpoints> calls(shards_.size());
-  co_await callAll(calls, [&](shard::SetEndpoints& call) {
+  for (shard::SetEndpoints& call : calls) {
     call.cluster = cluster;
     call.endpoints = endpoints;
-  });
+  }
+  co_await callAll(calls);
 }
 
 }  // namespace server

@@ -114,7 +114,7 @@ bool Server::openCaches() {
     // An object lies in one stripe, and must not push itself out while it is written.
     const store::Superblock& cut = opened.files->stripes()[0].superblock;
     const uint64_t most = uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
-    if (config.max_object_bytes > most) {
+    if (config.max_object_bytes > most && config.max_object_bytes != config.max_size_bytes / 2) {
       say(telemetry::LogLevel::warning,
           "cache " + config.name + ": max_object_bytes is limited to " + std::to_string(most) +
               ", three quarters of one of its " + std::to_string(opened.files->stripes().size()) +
@@ -182,6 +182,7 @@ bool Server::openControl() {
   receive_ = std::make_unique<rt::ReceivePool>(*engine_, kControlBuffers);
   reloading_ = std::make_unique<rt::Credits>(1);
   tasks_ = std::make_unique<rt::TaskGroup>(*reactor_, kControlTasks);
+  signals_ = std::make_unique<rt::TaskGroup>(*reactor_, 1);
   resolver_ = std::make_unique<DnsResolver>(*reactor_);
   refresher_ = std::make_unique<upstream::DnsRefresher>(*reactor_, *resolver_, *this, random_);
   started_ns_ = engine_->monotonic().ns;
@@ -254,7 +255,7 @@ int Server::run() {
   }
   raiseFileLimit();
   telemetry::OperatorLogOptions log_options;
-  log_options.path = config_.snapshot->logging.path;
+  log_options.path = log_path_ = config_.snapshot->logging.path;
   log_options.level = options_.log_level.value_or(levelOf(config_.snapshot->logging.level));
   std::string why_not;
   log_ = telemetry::OperatorLog::open(log_options, why_not);
@@ -291,6 +292,7 @@ int Server::run() {
   refresher_.reset();
   resolver_.reset();
   tasks_.reset();
+  signals_.reset();
   peers_.reset();
   reloading_.reset();
   receive_.reset();
@@ -309,7 +311,7 @@ rt::Task<void> Server::serve() {
     if (!resolving.ok()) {
       say(telemetry::LogLevel::error, "names cannot be resolved: no thread for it");
     }
-    const bool watching = tasks_->spawn(signalLoop());
+    const bool watching = signals_->spawn(signalLoop());
     CHECK(watching);
     if (admin_ != nullptr) {
       const bool answering = tasks_->spawn(admin_->serve(admin_group_.fds()[0], tasks_->scope()));
@@ -360,7 +362,10 @@ rt::Task<void> Server::shutDown() {
     say(telemetry::LogLevel::info, "draining");
     std::vector<shard::Drain> drains(shards_.size());
     const uint64_t deadline_ns = reactor_->now().ns + drain_ms * base::kMillisecond_ns;
-    co_await callAll(drains, [&](shard::Drain& call) { call.deadline_ns = deadline_ns; });
+    for (shard::Drain& call : drains) {
+      call.deadline_ns = deadline_ns;
+    }
+    co_await callAll(drains);
   }
   // What still asks the shards ends before they do.
   co_await refresher_->shutdown();
@@ -372,10 +377,15 @@ rt::Task<void> Server::shutDown() {
   if (!shards_.empty()) {
     for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
       std::vector<shard::Stop> stops(shards_.size());
-      co_await callAll(stops, [&](shard::Stop& call) { call.phase = phase; });
+      for (shard::Stop& call : stops) {
+        call.phase = phase;
+      }
+      co_await callAll(stops);
     }
   }
   co_await resolver_->stop();
+  signals_->cancelAll();
+  co_await signals_->join();
   say(telemetry::LogLevel::info, "stopped");
 }
 
@@ -386,15 +396,17 @@ rt::Task<void> Server::callOne(uint16_t shard, rt::CallHeader* call) {
 rt::Task<std::vector<shard::ShardStats>> Server::collectStats() {
   std::vector<shard::ShardStats> stats(shards_.size());
   std::vector<shard::CollectStats> calls(shards_.size());
-  size_t next = 0;
-  co_await callAll(calls, [&](shard::CollectStats& call) { call.stats = &stats[next++]; });
+  for (size_t i = 0; i < calls.size(); i++) {
+    calls[i].stats = &stats[i];
+  }
+  co_await callAll(calls);
   co_return std::move(stats);
 }
 
 // Events.
 
 rt::Task<void> Server::signalLoop() {
-  rt::CancelScope& scope = tasks_->scope();
+  rt::CancelScope& scope = signals_->scope();
   bool terminating = false;
   while (true) {
     signalfd_siginfo signal{};
@@ -406,10 +418,11 @@ rt::Task<void> Server::signalLoop() {
     }
     switch (signal.ssi_signo) {
       case SIGHUP:
-        static_cast<void>(co_await reload("signal"));
-        break;
       case SIGUSR1:
-        co_await reopenLogs();
+        // Beside this loop, so that a signal to stop is heard meanwhile.
+        if (!tasks_->scope().requested()) {
+          static_cast<void>(tasks_->spawn(onSignal(static_cast<int>(signal.ssi_signo))));
+        }
         break;
       default:
         if (terminating) {
@@ -420,6 +433,14 @@ rt::Task<void> Server::signalLoop() {
         terminating = true;
         quit();
     }
+  }
+}
+
+rt::Task<void> Server::onSignal(int signal) {
+  if (signal == SIGHUP) {
+    static_cast<void>(co_await reload("signal"));
+  } else {
+    co_await reopenLogs();
   }
 }
 
@@ -461,7 +482,10 @@ rt::Task<void> Server::drainListeners(bool graceful) {
     co_await rt::Sleep(reactor_->now() + drain_ms * base::kMillisecond_ns, scope);
   }
   std::vector<shard::Drain> drains(shards_.size());
-  co_await callAll(drains, [](shard::Drain& call) { call.keep_connections = true; });
+  for (shard::Drain& call : drains) {
+    call.keep_connections = true;
+  }
+  co_await callAll(drains);
   listeners_.clear();
 }
 

@@ -73,20 +73,22 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   bool openAdmin();
   rt::Task<void> serve();
   rt::Task<void> signalLoop();
+  rt::Task<void> onSignal(int signal);
   rt::Task<void> watchLoop();
   rt::Task<void> housekeeping();
   rt::Task<void> shutDown();
   void fail(const std::string& sentence);
   void say(telemetry::LogLevel level, const std::string& text);
   uint16_t shardCount() const { return static_cast<uint16_t>(shards_.size()); }
-  template <class Call, class Prepare>
-  rt::Task<void> callAll(std::vector<Call>& calls, Prepare prepare);
+  template <class Call>
+  rt::Task<void> callAll(std::vector<Call>& calls);
   rt::Task<void> callOne(uint16_t shard, rt::CallHeader* call);
 
   // reload.cc
   rt::Task<admin::ReloadReport> loadAndApply(std::string trigger);
   std::string openListeners(const config::Snapshot& snapshot, std::vector<OpenListener>& all,
                             std::vector<std::string>& reused);
+  std::string openLog(const config::Snapshot& snapshot);
   std::string openAccessLog(const config::Snapshot& snapshot, int& fd);
   rt::Task<void> apply(config::LoadedConfig loaded, std::vector<OpenListener> listeners,
                        int access_log_fd);
@@ -110,6 +112,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<OpenListener> listeners_;
   int access_log_fd_ = -1;
   std::string access_log_path_;
+  std::string log_path_;
 
   std::vector<int> cpus_;              // that this process may use
   std::vector<int32_t> shard_of_cpu_;  // empty: shards are not pinned
@@ -122,6 +125,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::unique_ptr<rt::ReceivePool> receive_;
   std::unique_ptr<rt::Credits> reloading_;
   std::unique_ptr<rt::TaskGroup> tasks_;
+  std::unique_ptr<rt::TaskGroup> signals_;  // to the very end: a second signal must be heard
   base::Random random_{1};
   std::unique_ptr<DnsResolver> resolver_;
   std::unique_ptr<upstream::DnsRefresher> refresher_;
@@ -138,12 +142,11 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<admin::ReloadReport> reloads_;
 };
 
-// Prepares each call and makes it to its shard; returns when all have been answered.
-template <class Call, class Prepare>
-rt::Task<void> Server::callAll(std::vector<Call>& calls, Prepare prepare) {
+// Makes each call to its shard; returns when all have been answered.
+template <class Call>
+rt::Task<void> Server::callAll(std::vector<Call>& calls) {
   rt::TaskGroup group(*reactor_, static_cast<uint32_t>(calls.size()));
   for (uint16_t i = 0; i < calls.size(); i++) {
-    prepare(calls[i]);
     const bool spawned = group.spawn(callOne(i, &calls[i]));
     CHECK(spawned);
   }

@@ -205,6 +205,9 @@ rt::Task<void> Shard::stop(Stop* call) {
   if (call->phase == 1) {
     Drain now;
     co_await drain(&now);
+    for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+      cache->endFills();  // sessions, here and elsewhere, may wait for them
+    }
     session_scope_.request();
     co_await sessions_.join();
     co_return;

@@ -78,7 +78,7 @@ AccessLogConfig compileAccessLog(const Place& place, const pb::AccessLog& from) 
 }
 
 void checkSegments(const Place& place, const CacheConfig& cache) {
-  constexpr uint64_t kMinSegmentsPerStripe = 4;
+  constexpr uint64_t kMinSegmentsPerStripe = 5;
   if (cache.segment_bytes == 0) {
     return;
   }
@@ -149,7 +149,7 @@ CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engin
   constexpr uint64_t kMaxStripes = 1024;
   constexpr uint64_t kLargestShare = 2;  // of the cache, that one object may take
   constexpr uint64_t kMinSegment = uint64_t{1} << 20;
-  constexpr uint64_t kMaxSegment = uint64_t{64} << 20;
+  constexpr uint64_t kMaxSegment = uint64_t{16} << 20;
   CacheConfig cache;
   cache.name = from.name();
   cache.path = from.path();
