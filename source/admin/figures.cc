@@ -40,7 +40,7 @@ constexpr Figure<rt::IoStats> kIo[] = {
     {counter, "wait_ns", "Time spent in system calls that could wait", &rt::IoStats::wait_ns,
      Unit::nanoseconds},
 };
-static_assert(holds<rt::IoStats>(std::size(kIo), 0));
+static_assert(holds<rt::IoStats>(std::size(kIo), 0), "a new member needs a row");
 
 constexpr Figure<rt::ReactorStats> kReactor[] = {
     {counter, "turns", "Turns of the event loop", &rt::ReactorStats::turns},
@@ -48,14 +48,14 @@ constexpr Figure<rt::ReactorStats> kReactor[] = {
     {counter, "ready_quota_hits", "Turns that left ready coroutines for the next",
      &rt::ReactorStats::ready_quota_hits},
 };
-static_assert(holds<rt::ReactorStats>(std::size(kReactor), 0));
+static_assert(holds<rt::ReactorStats>(std::size(kReactor), 0), "a new member needs a row");
 
 constexpr Figure<rt::PeersStats> kCalls[] = {
     {counter, "sent", "Calls made to other shards", &rt::PeersStats::calls_sent},
     {counter, "served", "Calls answered for other shards", &rt::PeersStats::calls_served},
     {counter, "waited", "Calls that had to wait for credits", &rt::PeersStats::calls_waited},
 };
-static_assert(holds<rt::PeersStats>(std::size(kCalls), 0));
+static_assert(holds<rt::PeersStats>(std::size(kCalls), 0), "a new member needs a row");
 
 constexpr Figure<store::ReadStats> kReads[] = {
     {counter, "reads", "Records read from disks", &store::ReadStats::reads},
@@ -67,7 +67,7 @@ constexpr Figure<store::ReadStats> kReads[] = {
     {counter, "stale_locations", "Records found overwritten by newer ones",
      &store::ReadStats::stale_locations},
 };
-static_assert(holds<store::ReadStats>(std::size(kReads), 1));
+static_assert(holds<store::ReadStats>(std::size(kReads), 1), "a new member needs a row");
 
 constexpr Figure<store::WriteStats> kWrites[] = {
     {counter, "records_appended", "Records appended to the log",
@@ -89,7 +89,7 @@ constexpr Figure<store::WriteStats> kWrites[] = {
     {counter, "records_dropped", "Records dropped with their segment",
      &store::WriteStats::dropped_records},
 };
-static_assert(holds<store::WriteStats>(std::size(kWrites), 1));
+static_assert(holds<store::WriteStats>(std::size(kWrites), 1), "a new member needs a row");
 
 constexpr Figure<proxy::AccessLogStats> kAccessLog[] = {
     {counter, "lines", "Lines of the access log", &proxy::AccessLogStats::lines},
@@ -98,7 +98,7 @@ constexpr Figure<proxy::AccessLogStats> kAccessLog[] = {
     {counter, "write_errors", "Writes of the access log that failed",
      &proxy::AccessLogStats::write_errors},
 };
-static_assert(holds<proxy::AccessLogStats>(std::size(kAccessLog), 0));
+static_assert(holds<proxy::AccessLogStats>(std::size(kAccessLog), 0), "a new member needs a row");
 
 constexpr Figure<net::AcceptorStats> kAcceptor[] = {
     {counter, "downstream_cx_total", "Connections accepted", &net::AcceptorStats::accepted},
@@ -110,7 +110,7 @@ constexpr Figure<net::AcceptorStats> kAcceptor[] = {
     {counter, "downstream_cx_exhausted", "Accepts that failed for want of descriptors or memory",
      &net::AcceptorStats::exhausted},
 };
-static_assert(holds<net::AcceptorStats>(std::size(kAcceptor), 0));
+static_assert(holds<net::AcceptorStats>(std::size(kAcceptor), 0), "a new member needs a row");
 
 constexpr Figure<cache::RamStats> kRam[] = {
     {counter, "memory_copy_hits", "Copies in memory that were used", &cache::RamStats::hits},
@@ -119,7 +119,7 @@ constexpr Figure<cache::RamStats> kRam[] = {
     {counter, "memory_inserted", "Records copied into memory", &cache::RamStats::inserted},
     {counter, "memory_evicted", "Copies in memory given up for others", &cache::RamStats::evicted},
 };
-static_assert(holds<cache::RamStats>(std::size(kRam), 0));
+static_assert(holds<cache::RamStats>(std::size(kRam), 0), "a new member needs a row");
 
 constexpr Figure<cache::ShardCacheStats> kLookups[] = {
     {counter, "memory_hits", "Lookups answered from memory", &cache::ShardCacheStats::memory_hits},
@@ -129,7 +129,7 @@ constexpr Figure<cache::ShardCacheStats> kLookups[] = {
     {counter, "flush_waits", "Lookups that waited for a record to be written",
      &cache::ShardCacheStats::flush_waits},
 };
-static_assert(holds<cache::ShardCacheStats>(std::size(kLookups), 1));
+static_assert(holds<cache::ShardCacheStats>(std::size(kLookups), 1), "a new member needs a row");
 
 constexpr Figure<cache::StripeStats> kStripe[] = {
     {counter, "fills", "Fetches from origins for the cache", &cache::StripeStats::fills},
@@ -142,7 +142,7 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
     {counter, "invalidations", "Keys invalidated by unsafe requests",
      &cache::StripeStats::invalidations},
 };
-static_assert(holds<cache::StripeStats>(std::size(kStripe), 0));
+static_assert(holds<cache::StripeStats>(std::size(kStripe), 0), "a new member needs a row");
 
 constexpr Figure<shard::CacheReport> kCache[] = {
     {gauge, "index_entries", "Objects in the index", &shard::CacheReport::index_entries},
@@ -243,7 +243,7 @@ constexpr Figure<upstream::ClusterStats> kCluster[] = {
     {counter, "upstream_rx_bytes", "Bytes of bodies received", &upstream::ClusterStats::rx_bytes},
     {counter, "upstream_tx_bytes", "Bytes of bodies sent", &upstream::ClusterStats::tx_bytes},
 };
-static_assert(holds<upstream::ClusterStats>(std::size(kCluster), 0));
+static_assert(holds<upstream::ClusterStats>(std::size(kCluster), 0), "a new member needs a row");
 
 using GaugeFigure = Figure<upstream::ClusterGauges, uint32_t>;
 constexpr GaugeFigure kClusterGauges[] = {
@@ -257,7 +257,8 @@ constexpr GaugeFigure kClusterGauges[] = {
     {peak, "membership_healthy", "Healthy endpoints, on the shard that knows most",
      &upstream::ClusterGauges::membership_healthy},
 };
-static_assert(holds<upstream::ClusterGauges, uint32_t>(std::size(kClusterGauges), 0));
+static_assert(holds<upstream::ClusterGauges, uint32_t>(std::size(kClusterGauges), 0),
+              "a new member needs a row");
 
 constexpr Figure<upstream::EndpointStats> kEndpoint[] = {
     {counter, "cx_total", "Connections made to the endpoint", &upstream::EndpointStats::cx_total},
@@ -271,7 +272,7 @@ constexpr Figure<upstream::EndpointStats> kEndpoint[] = {
     {counter, "rq_timeout", "Response heads of the endpoint that did not come in time",
      &upstream::EndpointStats::rq_timeout},
 };
-static_assert(holds<upstream::EndpointStats>(std::size(kEndpoint), 0));
+static_assert(holds<upstream::EndpointStats>(std::size(kEndpoint), 0), "a new member needs a row");
 
 }  // namespace
 
