@@ -7,6 +7,15 @@
 #include "source/upstream/exchange.h"
 
 namespace upstream {
+namespace {
+
+// A 204 has no content whatever it says (RFC 9110 8.6); an origin that announces some may also
+// send it, so its connection is not trusted with another request.
+bool hasStrayLength(const http::ResponseHead& head) {
+  return head.status == 204 && http::contentLength(head).value_or(0) > 0;
+}
+
+}  // namespace
 
 rt::Task<base::Result<uint32_t>> Exchange::readBody(std::span<std::byte> to, rt::CancelScope& scope,
                                                     base::MonoTime deadline) {
@@ -138,7 +147,7 @@ void Exchange::letGo() {
   Return how;
   const bool whole = state_ == State::ended && requestSent();
   how.reusable = whole && heldBytes() == 0 && !surplus_ && http::keepAlive(head_) &&
-                 !std::holds_alternative<http::UntilClose>(framing_);
+                 !hasStrayLength(head_) && !std::holds_alternative<http::UntilClose>(framing_);
   how.abort = !whole;
   if (how.reusable) {
     how.idle_ns = announcedIdle_ns(head_);
