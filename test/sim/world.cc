@@ -37,7 +37,7 @@ int SimWorld::addNode(Node node) {
 }
 
 int SimWorld::add(uint32_t host, uint64_t socket) {
-  return addNode(Node{Node::Kind::socket, socket, host, false});
+  return addNode(Node{Node::Kind::socket, socket, host});
 }
 
 int SimWorld::socket(SimHost& host) {
@@ -57,7 +57,7 @@ int SimWorld::openFile(SimHost& host, std::string_view name, const FileSpec& spe
 
 int SimWorld::openEvent(SimHost& host) {
   events_.push_back(std::make_unique<Event>());
-  return addNode(Node{Node::Kind::event, events_.size() - 1, host.index(), false});
+  return addNode(Node{Node::Kind::event, events_.size() - 1, host.index()});
 }
 
 void SimWorld::signalEvent(int fd, uint64_t count) {
@@ -72,6 +72,9 @@ void SimWorld::closeNow(int fd) {
     return;
   }
   if (found->second.kind == Node::Kind::socket) {
+    if (found->second.abort && !network_.socket(found->second.id).dead) {
+      network_.reset(found->second.id);
+    }
     network_.close(found->second.id);
   }
   nodes_.erase(found);
@@ -84,6 +87,13 @@ uint64_t SimWorld::openDescriptors(const SimHost& host) const {
   return static_cast<uint64_t>(std::count_if(nodes_.begin(), nodes_.end(), [&](const auto& node) {
     return node.second.host == host.index();
   }));
+}
+
+void SimWorld::abortOnClose(int fd) {
+  const auto found = nodes_.find(fd);
+  if (found != nodes_.end()) {
+    found->second.abort = true;
+  }
 }
 
 void SimWorld::resetConnection(int fd) {
@@ -107,7 +117,7 @@ SimWorld::Node* SimWorld::find(Pending& pending) {
       fd < kFirstDescriptor && fcntl(fd, F_GETFD) >= 0) {
     // A socket made by socket(2): from here on the descriptor stands for one of this world.
     const uint32_t host = pending.engine->host();
-    found = nodes_.emplace(fd, Node{Node::Kind::socket, network_.create(host), host, false}).first;
+    found = nodes_.emplace(fd, Node{Node::Kind::socket, network_.create(host), host}).first;
   }
   return found == nodes_.end() ? nullptr : &found->second;
 }

@@ -55,6 +55,7 @@ class SimWorld : private Kernel, private Network::Descriptors {
   void closeNow(int fd);                     // close(2)
   uint64_t openDescriptors(const SimHost& host) const;
   void resetConnection(int fd);
+  void abortOnClose(int fd);  // like SO_LINGER with 0
 
   // Runs until `done`, which is asked after every step, or until the virtual time `deadline`.
   Ran run(const std::function<bool()>& done, base::MonoTime deadline);
@@ -90,6 +91,7 @@ class SimWorld : private Kernel, private Network::Descriptors {
     uint64_t id = 0;
     uint32_t host = 0;
     bool direct = false;
+    bool abort = false;  // reset when it is closed
   };
   struct Event {
     uint64_t count = 0;

@@ -1,0 +1,55 @@
+// A scripted client of a proxy: asks for resources in all the ways that a cache must tell apart,
+// and has every answer judged by the ledger.
+#pragma once
+
+#include <cstdint>
+
+#include "test/sim/campaign.h"
+#include "test/sim/ledger.h"
+#include "test/sim/world.h"
+
+namespace sim {
+
+struct VisitorCounts {
+  uint64_t asked = 0;
+  uint64_t answered = 0;     // whole responses
+  uint64_t from_origin = 0;  // with a version
+  uint64_t hits = 0;
+  uint64_t errors = 0;  // 4xx, 5xx
+  uint64_t cut = 0;     // no answer, or half of one
+};
+
+class Visitor {
+ public:
+  Visitor(SimWorld& world, Judge& judge, Ledger& ledger, uint16_t port);
+
+  // Asks so many times, or until told to stop.
+  void start(uint64_t requests, uint64_t pause_max_ns);
+  // One GET of one resource, which must be answered with 200.
+  void demand(uint32_t resource);
+  void stop() { host_.group().cancelAll(); }
+  bool idle() { return host_.group().size() == 0; }
+  SimHost& host() { return host_; }
+  const VisitorCounts& counts() const { return counts_; }
+
+ private:
+  rt::Task<void> visit(uint64_t requests, uint64_t pause_max_ns);
+  rt::Task<void> ask(Asked asked, bool must_succeed);
+  rt::Task<bool> connect(base::MonoTime deadline);
+  rt::Task<void> disconnect();
+  Asked choose();
+  std::string textOf(const Asked& asked);
+  void consider(const Asked& asked, const Message& got);
+
+  SimWorld& world_;
+  Judge& judge_;
+  Ledger& ledger_;
+  uint16_t port_;
+  SimHost& host_;
+  base::Random random_;
+  int fd_ = -1;
+  std::unique_ptr<MessageReader> reader_;
+  VisitorCounts counts_;
+};
+
+}  // namespace sim
