@@ -213,8 +213,8 @@ rt::Task<void> Fill::run() {
 // The response's head is there: whether it is stored, under which key, and what is sent of it.
 void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
                   std::optional<uint64_t> length) {
-  policy::StoreDecision decision =
-      policy::decideStore(request_, directives_, response, exchange, route_->policy);
+  policy::StoreDecision decision = policy::decideStore(request_, directives_, response, exchange,
+                                                       route_->policy, route_->policy.set_cookie);
   info_.length = length;
   if (response.status == 204) {
     length.reset();  // has no content, and no length of it (RFC 9110 8.6)

@@ -16,8 +16,8 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   }
   http::ResponseHead merged;
   policy::mergeOn304(stored_, update, merged);
-  policy::StoreDecision decision =
-      policy::decideStore(request_, directives_, merged, exchange, route_->policy);
+  policy::StoreDecision decision = policy::decideStore(request_, directives_, merged, exchange,
+                                                       route_->policy, route_->policy.set_cookie);
   const policy::Store* store = std::get_if<policy::Store>(&decision);
   if (store == nullptr) {
     co_return false;

@@ -43,13 +43,6 @@ enum class NoStoreReason : uint8_t {
 inline constexpr size_t kNoStoreReasonCount = 14;
 std::string_view name(NoStoreReason reason);
 
-// Set-Cookie has no caching meaning (RFC 9111 7.3); what to do with it is the operator's choice.
-enum class SetCookie : uint8_t {
-  store_if_explicit,  // an origin that gave a lifetime is taken at its word
-  strip,              // stored without its cookies
-  refuse,
-};
-
 struct Store {
   Times times;
   Traits traits;

@@ -38,6 +38,13 @@ struct Heuristic {
   friend bool operator==(const Heuristic&, const Heuristic&) = default;
 };
 
+// Set-Cookie has no caching meaning (RFC 9111 7.3); what to do with it is the operator's choice.
+enum class SetCookie : uint8_t {
+  store_if_explicit,  // an origin that gave a lifetime is taken at its word
+  strip,              // stored without its cookies
+  refuse,
+};
+
 struct RoutePolicy {
   bool enabled = false;  // false: the route has no `cache`, requests pass by; nothing below is read
   KeySpec key;
@@ -53,6 +60,7 @@ struct RoutePolicy {
       stale_while_revalidate_s;              // when the response has no directive (RFC 5861)
   std::optional<uint32_t> stale_if_error_s;  // when the response has no directive (RFC 5861)
   Heuristic heuristic;
+  SetCookie set_cookie = SetCookie::store_if_explicit;
   uint64_t collapse_timeout_ms =
       5000;  // wait for another's fetch this long, then fetch alone; 0: never wait
   friend bool operator==(const RoutePolicy&, const RoutePolicy&) = default;

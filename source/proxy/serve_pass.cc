@@ -205,8 +205,9 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
                                   const http::ResponseHead& response, policy::Exchange exchange) {
   request.outcome.cache.fwd_status = response.status;
   if (lookup != nullptr && !request.is_head) {
-    const policy::StoreDecision decision = policy::decideStore(
-        request.head(), lookup->directives, response, exchange, request.route->policy);
+    const policy::StoreDecision decision =
+        policy::decideStore(request.head(), lookup->directives, response, exchange,
+                            request.route->policy, request.route->policy.set_cookie);
     if (const auto* why = std::get_if<policy::NoStoreReason>(&decision)) {
       request.outcome.cache.detail = policy::name(*why);
     } else if (request.note.has_value()) {

@@ -107,6 +107,17 @@ void compileTimes(const Place& place, const pb::CachePolicy& from, policy::Route
           .value_or(out.heuristic.max_s);
 }
 
+policy::SetCookie setCookieOf(pb::CachePolicy::SetCookie set_cookie) {
+  switch (set_cookie) {
+    case pb::CachePolicy::STRIP:
+      return policy::SetCookie::strip;
+    case pb::CachePolicy::REFUSE:
+      return policy::SetCookie::refuse;
+    default:
+      return policy::SetCookie::store_if_explicit;
+  }
+}
+
 }  // namespace
 
 void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
@@ -128,6 +139,7 @@ void compilePolicy(const Place& place, const pb::CachePolicy& from, References& 
     policy.max_object_bytes =
         numberIn(place["max_object_bytes"], from.max_object_bytes(), most, {0, most});
   }
+  policy.set_cookie = setCookieOf(from.set_cookie());
   policy.collapse_timeout_ms = durationMs(
       place["collapse_timeout"], from.has_collapse_timeout() ? &from.collapse_timeout() : nullptr,
       {.otherwise_ms = policy.collapse_timeout_ms, .high_ms = kMaxCollapse_ms});
