@@ -1,5 +1,5 @@
-// What the admin may ask of the process. Implemented by server/ on the control thread; every answer that needs
-// the shards is awaited, and none of them ever waits for the admin.
+// What the admin may ask of the process. Implemented by server/ on the control thread; every answer
+// that needs the shards is awaited, and none of them ever waits for the admin.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ struct ServerInfo {
   std::string version;
   uint64_t uptime_s = 0;
   uint16_t shards = 0;
-  std::string engine;         // "IO_URING"
-  std::string engine_reason;  // why it was chosen
+  std::string engine;                                             // "IO_URING"
+  std::string engine_reason;                                      // why it was chosen
   std::vector<std::pair<std::string, std::string>> command_line;  // flag (snake_case), value
 };
 
 struct ListenerInfo {
   std::string name;
-  std::string address;        // with the real port
-  std::string steering;       // what is in force and why
+  std::string address;   // with the real port
+  std::string steering;  // what is in force and why
 };
 
 // One attempt to load a configuration.
 struct ReloadReport {
-  uint64_t number = 0;        // counts attempts, from 1; the start is 1
+  uint64_t number = 0;  // counts attempts, from 1; the start is 1
   int64_t at_unix_s = 0;
   bool ok = false;
-  std::string trigger;        // "start", "signal", "admin", "file"
-  uint64_t version = 0;       // of the configuration that is in use now
+  std::string trigger;   // "start", "signal", "admin", "file"
+  uint64_t version = 0;  // of the configuration that is in use now
   uint64_t took_ms = 0;
-  std::vector<std::string> errors;         // a line each: file:line:column: path: message
+  std::vector<std::string> errors;  // a line each: file:line:column: path: message
   std::vector<std::string> warnings;
   std::vector<std::string> needs_restart;  // field paths and what changed: refused
   std::vector<std::string> changed;
@@ -57,14 +57,14 @@ struct PurgeRequest {
 };
 struct PurgeReport {
   bool ok = false;
-  std::string error;               // a sentence
+  std::string error;  // a sentence
   uint64_t purged = 0;
 };
 
 struct LookupReport {
-  std::string error;               // not empty: a sentence; nothing else is set
-  std::string key;                 // the primary key looked for
-  std::string route;               // of the listener that would have answered, if any
+  std::string error;  // not empty: a sentence; nothing else is set
+  std::string key;    // the primary key looked for
+  std::string route;  // of the listener that would have answered, if any
   uint16_t owner_shard = 0;
   uint16_t stripe = 0;
   // What was found: the fields of shard::LookupObject that are replies.
@@ -73,14 +73,14 @@ struct LookupReport {
   bool large = false;
   bool stale_now = false;
   std::string stored_key;
-  std::string vary;                // names, joined by commas
+  std::string vary;  // names, joined by commas
   uint16_t status = 0;
   std::string head;
   policy::Times times;
   policy::Traits traits;
   std::optional<uint64_t> length;
-  std::string would;               // what a GET would get now: a policy::Serve name, or "miss"
-  std::string why;                 // why not fresh: a policy::NoReuseReason name
+  std::string would;  // what a GET would get now: a policy::Serve name, or "miss"
+  std::string why;    // why not fresh: a policy::NoReuseReason name
 };
 
 class Control {
@@ -108,7 +108,8 @@ class Control {
   virtual void setLogLevel(telemetry::LogLevel level) = 0;
   // Health checks fail, and /ready says DRAINING, until it is called with false.
   virtual void failHealthcheck(bool fail) = 0;
-  // Stops accepting; with graceful, only after drain_time, and responses say Connection: close meanwhile.
+  // Stops accepting; with graceful, only after drain_time, and responses say Connection: close
+  // meanwhile.
   virtual rt::Task<void> drainListeners(bool graceful) = 0;
   virtual void quit() = 0;
 };

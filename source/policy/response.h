@@ -38,7 +38,7 @@ enum class NoStoreReason : uint8_t {
   route_ttl,         // the operator's lifetime for it is 0
   no_freshness,      // neither lifetime nor validator: it could never be reused
   too_large,
-  unavailable,       // the store takes nothing now: starting, stopping, or without a working disk
+  unavailable,  // the store takes nothing now: starting, stopping, or without a working disk
 };
 inline constexpr size_t kNoStoreReasonCount = 14;
 std::string_view name(NoStoreReason reason);

@@ -1,5 +1,6 @@
 #include "source/store/io/journal_file.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -135,6 +136,7 @@ rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest
   generation_ = generation;
   next_number_ += kept.size();
   bytes_ = length;
+  compact_at_bytes_ = std::max(kCompactBytes, 2 * length);  // many may be needed still
   records_ = std::move(kept);
   co_return base::Unit{};
 }
@@ -146,7 +148,7 @@ rt::Task<base::Status> JournalFile::append(PurgeRecord record, uint64_t oldest_l
     co_return turn;
   }
   base::Status status = base::Unit{};
-  if (bytes_ > kCompactBytes) {
+  if (bytes_ > compact_at_bytes_) {
     status = co_await sync(data_fd_, scope);
     if (!status.ok()) {
       turn_.release(1);

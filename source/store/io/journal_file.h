@@ -56,6 +56,7 @@ class JournalFile {
   uint64_t generation_ = 0;
   uint64_t next_number_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t compact_at_bytes_ = kCompactBytes;
   bool lost_ = false;                 // neither file could be read: nothing is known of past purges
   std::vector<PurgeRecord> records_;  // what the current file holds
 };

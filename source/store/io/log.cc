@@ -117,7 +117,7 @@ bool StripeLog::isReplaced(const RecordView& record, const Publish& publish) con
     return false;
   }
   const std::optional<Entry> now = index_.find(record.hash());
-  return !now.has_value() || !sameVersion(*now, *publish.replaces);
+  return copies_held_ > 0 || !now.has_value() || !sameVersion(*now, *publish.replaces);
 }
 
 bool StripeLog::openSegment() {

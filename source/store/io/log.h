@@ -95,6 +95,11 @@ class StripeLog {
   // Returns when everything that was appended before has been written, or has failed.
   rt::Task<void> flush();
 
+  // While everything is purged nothing is written again: a copy would be later in the log than the
+  // purge.
+  void holdCopies() { copies_held_++; }
+  void allowCopies() { copies_held_--; }
+
   // Where the next record will lie: purges concern what is before it.
   LogPosition position() const { return allocator_.position(); }
   const WriteStats& stats() const { return stats_; }
@@ -167,6 +172,7 @@ class StripeLog {
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;
   uint32_t sealing_ = 0;
+  uint32_t copies_held_ = 0;
   uint64_t writes_begun_ = 0;
   std::vector<uint64_t> running_;  // the numbers of the writes that have not ended, oldest first
 };

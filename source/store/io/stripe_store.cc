@@ -73,8 +73,13 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   if (!synced.ok()) {
     co_return synced.error(base::Blame::disk);
   }
+  base::Status turn = co_await scans_.acquire(1, scope);
+  if (!turn.ok()) {
+    co_return turn;
+  }
   base::Status saved =
       co_await snapshots_.save(header, std::move(sequences), *shared_.index, scope);
+  scans_.release(1);
   if (saved.ok()) {
     saved_records_ = records;
   }
@@ -128,20 +133,30 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   if (!ready()) {
     co_return base::Error{base::Code::no_capacity, base::Blame::disk};
   }
+  base::Status turn = co_await scans_.acquire(1, scope);
+  if (!turn.ok()) {
+    co_return turn.error();
+  }
   PurgeRecord record;
   record.kind = PurgeKind::everything;
   record.before = log_->position();
   record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
-  uint64_t concerned = 0;
-  // Erased in steps, with other work in between; records appended meanwhile are later in the log
-  // and stay.
+  log_->holdCopies();
+  const uint64_t concerned = co_await eraseBefore(record.before);
+  log_->allowCopies();
+  scans_.release(1);
+  base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
+  if (!durable.ok()) {
+    co_return durable.error();
+  }
+  co_return concerned;
+}
+
+// In steps, with other work in between; records appended meanwhile are later in the log and stay.
+rt::Task<uint64_t> StripeStore::eraseBefore(LogPosition before) {
+  uint64_t erased = 0;
   std::vector<PlacedEntry> step;
   IndexShard& index = *shared_.index;
-  while (index.scanning()) {
-    if (!co_await rt::Sleep(reactor_.now() + base::kMillisecond_ns, scope)) {
-      co_return base::Error{base::Code::cancelled};
-    }
-  }
   index.beginScan();
   bool more = true;
   while (more) {
@@ -149,19 +164,14 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
     more = index.scanStep(1024, step);
     for (const PlacedEntry& placed : step) {
       const Location at = shared_.table->locate(placed.entry);
-      const bool later =
-          placed.entry.placed() && at.sequence != 0 && at.position() >= record.before;
+      const bool later = placed.entry.placed() && at.sequence != 0 && at.position() >= before;
       if (!later && index.eraseAt(placed.bucket, placed.entry)) {
-        concerned += placed.entry.placed() ? 1 : 0;
+        erased += placed.entry.placed() ? 1 : 0;
       }
     }
     co_await rt::Yield();
   }
-  base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
-  if (!durable.ok()) {
-    co_return durable.error();
-  }
-  co_return concerned;
+  co_return erased;
 }
 
 }  // namespace store

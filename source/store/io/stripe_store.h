@@ -9,6 +9,7 @@
 #include <string>
 
 #include "source/base/result.h"
+#include "source/rt/credits.h"
 #include "source/rt/task_group.h"
 #include "source/store/core/allocator.h"
 #include "source/store/core/index.h"
@@ -82,6 +83,7 @@ class StripeStore {
                                      rt::CancelScope& scope);
   rt::Task<base::Status> save(rt::CancelScope& scope);
   rt::Task<void> snapshotLoop();
+  rt::Task<uint64_t> eraseBefore(LogPosition before);
   SegmentIdentity identity(uint32_t segment) const;
 
   rt::Reactor& reactor_;
@@ -93,6 +95,7 @@ class StripeStore {
   std::unique_ptr<SegmentAllocator> allocator_;
   std::unique_ptr<StripeLog> log_;
   rt::TaskGroup background_;
+  rt::Credits scans_{1};                 // the index can be scanned by one at a time
   uint64_t saved_records_ = UINT64_MAX;  // appended when the last snapshot was saved
 };
 

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "source/base/random.h"
 #include "source/store/core/record_writer.h"
 
 namespace store {
@@ -15,10 +14,10 @@ constexpr uint64_t kPatience_ns = 3000 * base::kSecond_ns;
 }  // namespace
 
 std::vector<std::byte> bodyOf(const std::string& key, uint64_t version, uint32_t bytes) {
-  base::Random random(base::hash64(key, version));
+  uint64_t word = base::hash64(key, version) | 1;
   std::vector<std::byte> body(bytes);
   for (size_t at = 0; at < body.size(); at += 8) {
-    const uint64_t word = random.next();
+    word *= 0x9e3779b97f4a7c15ULL;
     std::memcpy(body.data() + at, &word, std::min<size_t>(8, body.size() - at));
   }
   return body;
