@@ -393,16 +393,6 @@ rt::Task<void> Server::callOne(uint16_t shard, rt::CallHeader* call) {
   static_cast<void>(co_await peers_->call(base::ShardId{shard}, *call));
 }
 
-rt::Task<std::vector<shard::ShardStats>> Server::collectStats() {
-  std::vector<shard::ShardStats> stats(shards_.size());
-  std::vector<shard::CollectStats> calls(shards_.size());
-  for (size_t i = 0; i < calls.size(); i++) {
-    calls[i].stats = &stats[i];
-  }
-  co_await callAll(calls);
-  co_return std::move(stats);
-}
-
 // Events.
 
 rt::Task<void> Server::signalLoop() {
@@ -470,46 +460,6 @@ rt::Task<void> Server::housekeeping() {
     std::erase_if(retired_, [](const auto& snapshot) { return snapshot.use_count() == 1; });
     log_->flush();
   }
-}
-
-rt::Task<void> Server::drainListeners(bool graceful) {
-  state_ = admin::State::draining;
-  rt::CancelScope& scope = tasks_->scope();
-  if (graceful) {
-    const uint64_t drain_ms = options_.drain_time_s.has_value()
-                                  ? uint64_t{*options_.drain_time_s} * 1000
-                                  : config_.snapshot->runtime.drain_time_ms;
-    co_await rt::Sleep(reactor_->now() + drain_ms * base::kMillisecond_ns, scope);
-  }
-  std::vector<shard::Drain> drains(shards_.size());
-  for (shard::Drain& call : drains) {
-    call.keep_connections = true;
-  }
-  co_await callAll(drains);
-  listeners_.clear();
-}
-
-admin::ServerInfo Server::info() {
-  admin::ServerInfo info;
-  info.state = state_ == admin::State::live && health_failed_ ? admin::State::draining : state_;
-  info.version = kVersion;
-  info.uptime_s = (reactor_->now().ns - started_ns_) / base::kSecond_ns;
-  info.shards = shardCount();
-  info.engine = "IO_URING";
-  info.engine_reason = config_.snapshot->runtime.engine == config::Engine::io_uring
-                           ? "as configured"
-                           : "AUTO: io_uring is available";
-  info.command_line = options_.given;
-  return info;
-}
-
-std::vector<admin::ListenerInfo> Server::listeners() {
-  std::vector<admin::ListenerInfo> infos;
-  for (const OpenListener& listener : listeners_) {
-    infos.push_back(admin::ListenerInfo{listener.name, listener.group.address().text(),
-                                        listener.group.steeringText()});
-  }
-  return infos;
 }
 
 }  // namespace server

@@ -65,7 +65,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
     net::ListenerGroup group;
   };
 
-  // server.cc
+  // server.cc, control.cc
   bool loadFirst();
   bool openCaches();
   bool openControl();
