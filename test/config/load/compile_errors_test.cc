@@ -284,9 +284,9 @@ constexpr Case kCases[] = {
      "15:42: @.cache.max_ttl: must be at most 315360000s (10 years); did you mean `315360000s`?"},
     {"MaxTtlBelowMinTtl", 15, "          cache: { store: main, min_ttl: 10s, max_ttl: 9s }",
      "15:56: @.cache.max_ttl: must not be below min_ttl, which is 10s"},
-    {"ObjectBeyondTheCaches", 15, "          cache: { store: main, max_object_bytes: 134217729 }",
-     "15:51: @.cache.max_object_bytes: must be from 0 to 134217728, not 134217729; did you mean "
-     "`134217728`?"},
+    {"ObjectBeyondTheCaches", 15, "          cache: { store: main, max_object_bytes: 536870913 }",
+     "15:51: @.cache.max_object_bytes: must be from 0 to 536870912, not 536870913; did you mean "
+     "`536870912`?"},
     {"FractionBeyondAHundred", 15,
      "          cache: { store: main, heuristic: { fraction_percent: 101 } }",
      "15:64: @.cache.heuristic.fraction_percent: must be from 0 to 100, not 101; did you mean "
@@ -326,9 +326,9 @@ constexpr Case kCases[] = {
     {"SegmentOfNoPowerOfTwo", 24, "    path: cache\n    segment_bytes: 3145728",
      "25:20: static_resources.caches[0].segment_bytes: must be a power of two; did you mean "
      "`2097152`?"},
-    {"TooFewSegments", 24, "    path: cache\n    segment_bytes: 67108864\n    stripes: 5",
-     "25:20: static_resources.caches[0].segment_bytes: a stripe needs at least 4 segments: "
-     "max_size_bytes would have to be 1342177280"},
+    {"TooFewSegments", 24, "    path: cache\n    segment_bytes: 16777216\n    stripes: 20",
+     "25:20: static_resources.caches[0].segment_bytes: a stripe needs at least 5 segments: "
+     "max_size_bytes would have to be 1677721600"},
     {"SendfilePastThePageCache", 24, "    path: cache\n    disk_io: SENDFILE",
      "25:14: static_resources.caches[0].disk_io: SENDFILE needs `direct_io: false` beside it"},
     {"SendfileWithDirectIo", 24, "    path: cache\n    disk_io: SENDFILE\n    direct_io: yes",

@@ -64,7 +64,7 @@ TEST(Load, FillsInTheDefaults) {
   EXPECT_EQ(route.policy, policy);
   const CacheConfig& cache = snapshot->caches.at(0);
   EXPECT_EQ(cache.memory_bytes, 67108864u);
-  EXPECT_EQ(cache.max_object_bytes, 134217728u);
+  EXPECT_EQ(cache.max_object_bytes, 536870912u);
   EXPECT_TRUE(cache.direct_io);
 }
 
