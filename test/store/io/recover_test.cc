@@ -1,0 +1,515 @@
+// Goal: what a stripe's disk holds after any end of its process becomes the index again: all of it
+// after a clean stop, and after a crash nothing wrong, nothing purged, and everything that was
+// sealed and synced. Method: lives of a stripe on the simulated disk, ended in every way at any
+// time, against a model of what may and what must be found.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "source/base/random.h"
+#include "test/store/io/stripe_world.h"
+
+namespace store {
+namespace {
+
+std::string keyOf(uint64_t number) {
+  return "http://example.com/" + std::to_string(number);
+}
+
+// What the index says of each key, without what may change: whether it is in the buffer, its hits.
+std::map<std::string, Location> placesOf(Life& life, uint64_t keys) {
+  std::map<std::string, Location> places;
+  for (uint64_t i = 0; i < keys; i++) {
+    const std::optional<Entry> entry = life.entry(keyOf(i));
+    if (entry.has_value()) {
+      places[keyOf(i)] = life.shared().table->locate(*entry);
+    }
+  }
+  return places;
+}
+
+void damage(StripeWorld& world, const std::string& file) {
+  for (std::byte& byte : world.world.disk().contents(file)) {
+    byte ^= std::byte{0x55};
+  }
+}
+
+TEST(Recover, ANewDiskIsEmpty) {
+  StripeWorld world(1);
+  Life life(world);
+  EXPECT_FALSE(life.store().ready());
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(life.store().ready());
+  EXPECT_FALSE(report.value().from_snapshot);
+  EXPECT_EQ(report.value().entries, 0U);
+  EXPECT_EQ(report.value().segments_read, 0U);
+}
+
+class CleanStop : public testing::TestWithParam<bool> {};
+
+TEST_P(CleanStop, GivesTheSameIndexAgain) {
+  StripeWorld world(2);
+  std::map<std::string, Location> before;
+  {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 120; i++) {
+      ASSERT_EQ(life.append({.key = keyOf(i % 90), .version = i, .bytes = 60'000}).code,
+                base::Code::ok);
+    }
+    ASSERT_TRUE(life.purge(keyOf(89)).ok());
+    ASSERT_TRUE(life.purge(keyOf(88), true).ok());
+    life.flush();
+    life.runFor(base::kSecond_ns);
+    before = placesOf(life, 90);
+    life.stop();
+  }
+  ASSERT_GT(before.size(), 40U);
+  if (!GetParam()) {
+    damage(world, "index-0");
+    damage(world, "index-1");
+  }
+  Life life(world);
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().from_snapshot, GetParam());
+  EXPECT_EQ(report.value().segments_walked, 0U);
+  EXPECT_EQ(report.value().segments_read > 0, !GetParam());
+  std::map<std::string, Location> after = placesOf(life, 90);
+  if (!GetParam()) {
+    // Segments that were given up, but not yet written over, are as good as ever.
+    std::erase_if(after, [&](const auto& place) { return !before.contains(place.first); });
+  }
+  EXPECT_TRUE(after == before);
+  EXPECT_FALSE(life.entry(keyOf(89)).has_value());
+  ASSERT_TRUE(life.entry(keyOf(88)).has_value());
+  EXPECT_TRUE(life.entry(keyOf(88))->staleNow());
+  for (const auto& [key, at] : before) {
+    EXPECT_TRUE(life.read(key).has_value()) << key;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutSnapshot, CleanStop, testing::Bool());
+
+TEST(Recover, ADeadProcessLosesOnlyWhatWasNotWritten) {
+  StripeWorld world(3);
+  {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    ASSERT_EQ(life.append({.key = "written"}).code, base::Code::ok);
+    life.flush();
+    ASSERT_EQ(life.append({.key = "in the buffer"}).code, base::Code::ok);
+    life.die(false);
+  }
+  Life life(world);
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().segments_walked, 1U);
+  EXPECT_TRUE(life.read("written").has_value());
+  EXPECT_FALSE(life.entry("in the buffer").has_value());
+}
+
+TEST(Recover, TheSnapshotOfARunningProcessIsEnough) {
+  StripeWorld world(4);
+  {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 30; i++) {
+      ASSERT_EQ(life.append({.key = keyOf(i), .bytes = 100'000}).code, base::Code::ok);
+    }
+    life.runFor(StripeStore::kSnapshotEvery_ns + base::kSecond_ns);
+    for (uint64_t i = 30; i < 40; i++) {
+      ASSERT_EQ(life.append({.key = keyOf(i), .bytes = 1000}).code, base::Code::ok);
+    }
+    life.flush();
+    life.die(false);
+  }
+  Life life(world);
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report.value().from_snapshot);
+  EXPECT_EQ(report.value().segments_read, 1U);  // the one that was open
+  for (uint64_t i = 0; i < 40; i++) {
+    EXPECT_TRUE(life.read(keyOf(i)).has_value()) << i;
+  }
+}
+
+// The instant at which a purge is answered is the last one of the process and of what was not
+// synced.
+TEST(Recover, APurgeIsDurableBeforeItReturns) {
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    StripeWorld world(seed);
+    const bool soft = seed % 2 == 0;
+    {
+      Life life(world);
+      ASSERT_TRUE(life.recover().ok());
+      ASSERT_EQ(life.append({.key = "a"}).code, base::Code::ok);
+      ASSERT_EQ(life.append({.key = "b"}).code, base::Code::ok);
+      if (seed % 3 != 0) {
+        life.flush();
+      }
+      std::optional<base::Status> outcome;
+      life.startPurge("a", soft, &outcome);
+      ASSERT_EQ(world.world.run([&] { return outcome.has_value(); },
+                                world.world.now() + 10 * base::kSecond_ns),
+                sim::Ran::done);
+      ASSERT_TRUE(outcome->ok());
+      life.die(true);
+    }
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    const std::optional<FoundRecord> found = life.read("a");
+    EXPECT_TRUE(soft ? !found.has_value() || found->stale : !found.has_value()) << seed;
+    ASSERT_EQ(life.append({.key = "a", .version = 2}).code, base::Code::ok);
+    EXPECT_EQ(life.read("a")->version, 2U);
+    EXPECT_FALSE(life.read("a")->stale);
+  }
+}
+
+TEST(Recover, ADiskThatCannotSyncFailsThePurgeButItIsInForce) {
+  StripeWorld world(5);
+  Life life(world);
+  ASSERT_TRUE(life.recover().ok());
+  ASSERT_EQ(life.append({.key = "a"}).code, base::Code::ok);
+  life.flush();
+  sim::DiskOptions broken;
+  broken.sync_error = sim::kAlways;
+  world.world.disk().setOptions(broken);
+  const base::Result<uint64_t> purged = life.purge("a");
+  ASSERT_FALSE(purged.ok());
+  EXPECT_EQ(purged.error().code, base::Code::io_error);
+  EXPECT_FALSE(life.entry("a").has_value());
+  EXPECT_FALSE(life.purgeAll().ok());
+  world.world.calm();
+  EXPECT_TRUE(life.purge("a").ok());
+}
+
+TEST(Recover, ADiskThatCannotBeReadStoresNothing) {
+  sim::Options options;
+  options.disk.read_error = sim::kAlways;
+  StripeWorld world(6, options);
+  Life life(world);
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, base::Code::io_error);
+  EXPECT_FALSE(life.store().ready());
+  EXPECT_EQ(life.purge("a").error().code, base::Code::no_capacity);
+}
+
+// Without any journal nothing is known of past purges, so nothing that was stored may be served.
+TEST(Recover, WithoutItsJournalNothingStoredIsServed) {
+  StripeWorld world(7);
+  {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    ASSERT_EQ(life.append({.key = "a"}).code, base::Code::ok);
+    life.stop();
+  }
+  damage(world, "purge-0");
+  damage(world, "purge-1");
+  for (int again = 0; again < 2; again++) {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    EXPECT_FALSE(life.read("a").has_value());
+    ASSERT_EQ(life.append({.key = "b"}).code, base::Code::ok);
+    life.stop();
+  }
+  Life life(world);
+  ASSERT_TRUE(life.recover().ok());
+  EXPECT_TRUE(life.read("b").has_value());
+}
+
+TEST(PurgeAll, ConcernsWhatWasThereAndNothingLater) {
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    StripeWorld world(seed);
+    {
+      Life life(world);
+      ASSERT_TRUE(life.recover().ok());
+      for (uint64_t i = 0; i < 100; i++) {
+        ASSERT_EQ(life.append({.key = keyOf(i), .bytes = 10'000}).code, base::Code::ok);
+      }
+      std::optional<base::Status> outcome;
+      life.startPurgeAll(&outcome);
+      std::deque<AppendOutcome> outcomes(20);
+      for (uint64_t i = 0; i < 20; i++) {
+        life.startAppend({.key = keyOf(1000 + i), .bytes = 200'000}, &outcomes[i]);
+      }
+      life.finish();
+      ASSERT_TRUE(outcome->ok());
+      ASSERT_EQ(life.append({.key = "later"}).code, base::Code::ok);
+      life.flush();
+      for (uint64_t i = 0; i < 100; i++) {
+        EXPECT_FALSE(life.entry(keyOf(i)).has_value());
+      }
+      EXPECT_TRUE(life.read("later").has_value());
+      life.die(seed % 2 == 0);
+    }
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 100; i++) {
+      EXPECT_FALSE(life.read(keyOf(i)).has_value());
+    }
+    if (seed % 2 == 1) {
+      EXPECT_TRUE(life.read("later").has_value());
+      EXPECT_TRUE(life.read(keyOf(1019)).has_value());
+    }
+  }
+}
+
+// Whoever purges everything scans the index, and so does whoever saves it.
+TEST(PurgeAll, ASnapshotAtTheSameTimeHidesNothingFromIt) {
+  StripeWorld::Cut cut;
+  cut.index_objects = 40'000;  // several steps and several blocks
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    sim::Options options;
+    StripeWorld world(seed, options, cut);
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 500; i++) {
+      ASSERT_EQ(life.append({.key = keyOf(i), .bytes = 100}).code, base::Code::ok);
+    }
+    // To where the snapshot begins, and then a different little way.
+    life.runFor(StripeStore::kSnapshotEvery_ns - base::kSecond_ns);
+    const uint64_t writes = world.world.disk().counts().writes;
+    world.world.run([&] { return world.world.disk().counts().writes > writes; },
+                    world.world.now() + 5 * base::kSecond_ns);
+    life.runFor(world.world.random().below(3 * base::kMillisecond_ns));
+    ASSERT_TRUE(life.purgeAll().ok());
+    for (uint64_t i = 0; i < 500; i++) {
+      EXPECT_FALSE(life.entry(keyOf(i)).has_value()) << "seed " << seed;
+    }
+  }
+}
+
+TEST(PurgeAll, IsNotStoppedByASnapshotThatFailed) {
+  StripeWorld::Cut cut;
+  cut.index_objects = 40'000;
+  StripeWorld world(8, sim::Options(), cut);
+  Life life(world);
+  ASSERT_TRUE(life.recover().ok());
+  ASSERT_EQ(life.append({.key = "a"}).code, base::Code::ok);
+  life.flush();
+  sim::DiskOptions broken;
+  broken.write_error = sim::kAlways;
+  world.world.disk().setOptions(broken);
+  life.runFor(StripeStore::kSnapshotEvery_ns + base::kSecond_ns);
+  world.world.calm();
+  EXPECT_GT(world.world.disk().counts().errors, 0U);
+  std::optional<base::Status> outcome;
+  life.startPurgeAll(&outcome);
+  EXPECT_EQ(world.world.run([&] { return outcome.has_value(); },
+                            world.world.now() + 10 * base::kSecond_ns),
+            sim::Ran::done);
+  EXPECT_FALSE(life.entry("a").has_value());
+}
+
+// What is hit is written again when its segment is reclaimed, to a place later than the purge.
+TEST(PurgeAll, WhatIsWrittenAgainMeanwhileGoesToo) {
+  StripeWorld::Cut cut;
+  cut.index_objects = 400'000;  // a scan of many turns
+  uint64_t copies = 0;
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    StripeWorld world(seed, sim::Options(), cut);
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 400; i++) {
+      ASSERT_EQ(life.append({.key = keyOf(i), .bytes = 30'000}).code, base::Code::ok);
+      life.shared().index->touch(life.hash(keyOf(i)));
+      life.runFor(300 * base::kMicrosecond_ns);
+    }
+    const uint64_t before = life.written().reinserted_records;
+    copies += before;
+    std::optional<base::Status> outcome;
+    std::deque<AppendOutcome> outcomes(5);
+    for (uint64_t i = 0; i < outcomes.size(); i++) {
+      life.startAppend({.key = "other " + std::to_string(i), .bytes = 250'000}, &outcomes[i]);
+    }
+    life.runFor(world.world.random().below(2 * base::kMillisecond_ns));
+    life.startPurgeAll(&outcome);
+    life.finish();
+    life.runFor(base::kSecond_ns);
+    for (uint64_t i = 0; i < 400; i++) {
+      EXPECT_FALSE(life.entry(keyOf(i)).has_value()) << "seed " << seed << " key " << i;
+    }
+  }
+  EXPECT_GT(copies, 0U);
+}
+
+// Many lives of one disk, each ended at any time in any way. The model: of each key the newest
+// version that was appended, and the newest that a purge must have made unreachable.
+class Campaign {
+ public:
+  Campaign(uint64_t seed, const sim::Options& options)
+      : disk_(options.disk), world_(seed, options), random_(seed) {}
+
+  void run(int lives) {
+    for (int i = 0; i < lives && !testing::Test::HasFatalFailure(); i++) {
+      Life life(world_);
+      const base::Result<RecoveryReport> report = life.recover();
+      if (!report.ok()) {
+        continue;  // a disk that could not be read at this time
+      }
+      verify(life, true);
+      work(life);
+      end(life);
+    }
+    world_.world.calm();
+    Life last(world_);
+    ASSERT_TRUE(last.recover().ok());
+    verify(last, true);
+  }
+
+ private:
+  struct Key {
+    uint64_t newest = 0;
+    uint64_t purged = 0;   // versions up to this one are gone
+    uint64_t stale = 0;    // versions up to this one are stale, at best
+    uint64_t durable = 0;  // this version must be found, if nothing else happened since
+  };
+  static constexpr uint64_t kKeys = 60;
+
+  void verify(Life& life, bool after_crash) {
+    world_.world.calm();  // what cannot be read now may be there all the same
+    for (auto& [number, key] : keys_) {
+      const std::optional<FoundRecord> found = life.read(keyOf(number));
+      if (found.has_value()) {
+        EXPECT_LE(found->version, key.newest) << number;
+        EXPECT_GT(found->version, key.purged) << number;
+        EXPECT_TRUE(found->version > key.stale || found->stale) << number;
+      }
+      if (after_crash && key.durable != 0) {
+        ASSERT_TRUE(found.has_value()) << number;
+        EXPECT_EQ(found->version, key.durable);
+      }
+      key.durable = 0;
+    }
+    world_.world.disk().setOptions(disk_);
+  }
+
+  void work(Life& life) {
+    const uint64_t steps = random_.below(60);
+    for (uint64_t i = 0; i < steps; i++) {
+      const uint64_t number = random_.below(kKeys);
+      Key& key = keys_[number];
+      const uint64_t what = random_.below(100);
+      if (what < 70) {
+        key.newest++;
+        const auto bytes =
+            static_cast<uint32_t>(random_.below(random_.chance(1, 4) ? 200'000 : 3000));
+        life.append({.key = keyOf(number), .version = key.newest, .bytes = bytes});
+        life.shared().index->touch(life.hash(keyOf(number)));
+      } else if (what < 80) {
+        if (life.purge(keyOf(number)).ok()) {
+          key.purged = key.newest;
+        }
+      } else if (what < 85) {
+        if (life.purge(keyOf(number), true).ok()) {
+          key.stale = key.newest;
+        }
+      } else if (what < 87) {
+        if (life.purgeAll().ok()) {
+          for (auto& [n, k] : keys_) {
+            k.purged = k.newest;
+          }
+        }
+      } else if (what < 90) {
+        life.runFor(StripeStore::kSnapshotEvery_ns + base::kSecond_ns);
+      } else {
+        life.runFor(random_.below(60 * base::kMillisecond_ns));
+      }
+    }
+  }
+
+  void end(Life& life) {
+    // Purges that were not answered may or may not be in force: they only make things rarer.
+    std::optional<base::Status> outcome;
+    AppendOutcome append;
+    const uint64_t number = random_.below(kKeys);
+    switch (random_.below(4)) {
+      case 0:
+        life.stop();
+        return;
+      case 1:
+        life.flush();
+        life.runFor(base::kSecond_ns);
+        verify(life, false);
+        noteDurable(life);
+        break;
+      case 2:
+        life.startPurge(keyOf(number), false, &outcome);
+        break;
+      default:
+        keys_[number].newest++;
+        life.startAppend({.key = keyOf(number), .version = keys_[number].newest, .bytes = 200'000},
+                         &append);
+        break;
+    }
+    life.runFor(random_.below(4 * base::kMillisecond_ns));
+    life.die(random_.chance(2, 3));
+    if (outcome.has_value() && outcome->ok()) {
+      keys_[number].purged = keys_[number].newest;
+    }
+  }
+
+  // Everything is written, and now synced too.
+  void noteDurable(Life& life) {
+    struct Sync {
+      static rt::Task<void> run(int fd, rt::CancelScope* scope, int32_t* result) {
+        const rt::IoResult synced =
+            co_await rt::FileOp(rt::OpKind::fsync, fd, {}, 0, false, *scope, base::kNever);
+        *result = synced.result;
+      }
+    };
+    int32_t result = -1;
+    life.host().spawn(Sync::run(life.shared().files.data_fd, &life.host().scope(), &result));
+    life.finish();
+    // After a sync that failed, what the next one promises is not so.
+    if (result != 0 || disk_.sync_error > 0) {
+      return;
+    }
+    world_.world.calm();
+    for (auto& [number, key] : keys_) {
+      const std::optional<FoundRecord> found = life.read(keyOf(number));
+      key.durable = found.has_value() && !found->stale ? found->version : 0;
+    }
+    world_.world.disk().setOptions(disk_);
+  }
+
+  sim::DiskOptions disk_;
+  StripeWorld world_;
+  base::Random random_;
+  std::map<uint64_t, Key> keys_;
+};
+
+TEST(Crashes, NeverBringBackWhatIsWrongOrPurged) {
+  for (uint64_t seed = 1; seed <= 15; seed++) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    sim::Options options;
+    options.disk.write_back = 300'000;
+    Campaign(seed, options).run(6);
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+TEST(Crashes, OnADiskWithFaultsBringBackNothingWrongEither) {
+  for (uint64_t seed = 1; seed <= 15; seed++) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    sim::Options options;
+    options.disk.short_transfer = 200'000;
+    options.disk.write_error = seed % 2 == 0 ? 10'000 : 0;
+    options.disk.read_error = seed % 3 == 0 ? 5'000 : 0;
+    options.disk.sync_error = seed % 5 == 0 ? 50'000 : 0;
+    Campaign(seed, options).run(6);
+    if (HasFailure()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace store
