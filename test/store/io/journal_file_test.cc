@@ -74,8 +74,8 @@ class Process {
   rt::Task<void> appending(uint64_t first, uint64_t count, uint64_t oldest_live,
                            uint64_t* acknowledged) {
     for (uint64_t i = 0; i < count; i++) {
-      base::Status appended = co_await journal_->append(
-          purgeOf(first + i, LogPosition{first + i + 1, 0}), oldest_live, host_.scope());
+      const PurgeRecord purge = purgeOf(first + i, LogPosition{first + i + 1, 0});
+      base::Status appended = co_await journal_->append(purge, oldest_live, host_.scope());
       if (!appended.ok()) {
         co_return;
       }
