@@ -104,6 +104,7 @@ class Fill {
   rt::Task<bool> makeSpace();
   std::span<std::byte> space();
   void received(uint32_t bytes);
+  rt::Task<rt::Buffer> memory(uint32_t bytes);
   rt::Task<bool> openPart();
   rt::Task<bool> openObject(uint32_t buffer_bytes, uint32_t max_body);
   rt::Task<bool> openChunk();

@@ -46,6 +46,7 @@ uint64_t Fill::slowest() const {
 
 void Fill::stopStoring() {
   storing_ = false;
+  detached_ = true;  // what was received and handed out already is nowhere any more
   for (FillPart* part : parts_) {
     part->writer.reset();
   }
@@ -119,6 +120,27 @@ rt::Task<bool> Fill::makeSpace() {
   co_return true;
 }
 
+// Who waits for memory holds none, or all fills could wait for one another. Empty: there is none
+// for a part that would have to be kept meanwhile, or nobody wants it any more.
+rt::Task<rt::Buffer> Fill::memory(uint32_t bytes) {
+  rt::Buffer buffer = stripe_.pool().tryTake(bytes);
+  if (buffer || (!parts_.empty() && parts_.back()->writer.has_value())) {
+    co_return std::move(buffer);
+  }
+  // What is stored is read from the disk from here on; the rest must be taken first.
+  while (!storing_ && slowest() < received_) {
+    if (co_await progress_.wait(scope_) != rt::WaitQueue::Woken::by_wake || subscribers_ == 0) {
+      co_return rt::Buffer();
+    }
+  }
+  retireParts(0);
+  base::Result<rt::Buffer> taken = co_await stripe_.pool().take(bytes, scope_);
+  if (taken.ok()) {
+    buffer = std::move(taken.value());
+  }
+  co_return std::move(buffer);
+}
+
 rt::Task<bool> Fill::openPart() {
   if (!storing_) {
     co_return co_await openPass();
@@ -139,12 +161,12 @@ rt::Task<bool> Fill::openPart() {
 }
 
 rt::Task<bool> Fill::openObject(uint32_t buffer_bytes, uint32_t max_body) {
-  base::Result<rt::Buffer> buffer = co_await stripe_.pool().take(buffer_bytes, scope_);
-  if (!buffer.ok()) {
+  rt::Buffer buffer = co_await memory(buffer_bytes);
+  if (!buffer) {
     co_return false;
   }
   auto part = std::make_unique<FillPart>();
-  part->buffer = std::move(buffer.value());
+  part->buffer = std::move(buffer);
   base::Result<store::RecordWriter> writer = store::RecordWriter::begin(
       part->buffer.span(), recordFields(store::RecordKind::object), record_key_, meta_, max_body);
   if (!writer.ok()) {
@@ -162,13 +184,12 @@ rt::Task<bool> Fill::openChunk() {
     object_id_ = stripe_.nextRuleId();
   }
   const uint32_t max_body = std::min(kChunkBody, stripe_.maxChunkBody());
-  base::Result<rt::Buffer> buffer =
-      co_await stripe_.pool().take(store::recordBytes(0, 0, max_body), scope_);
-  if (!buffer.ok()) {
+  rt::Buffer buffer = co_await memory(store::recordBytes(0, 0, max_body));
+  if (!buffer) {
     co_return false;
   }
   auto part = std::make_unique<FillPart>();
-  part->buffer = std::move(buffer.value());
+  part->buffer = std::move(buffer);
   part->offset = received_;
   base::Result<store::RecordWriter> writer = store::RecordWriter::begin(
       part->buffer.span(), recordFields(store::RecordKind::chunk), {}, {}, max_body);
@@ -186,13 +207,13 @@ rt::Task<bool> Fill::openPass() {
     co_return false;
   }
   const uint64_t left = info_.length.has_value() ? *info_.length - received_ : kPassPart;
-  base::Result<rt::Buffer> buffer = co_await stripe_.pool().take(
-      static_cast<uint32_t>(std::clamp<uint64_t>(left, 1, kPassPart)), scope_);
-  if (!buffer.ok()) {
+  rt::Buffer buffer =
+      co_await memory(static_cast<uint32_t>(std::clamp<uint64_t>(left, 1, kPassPart)));
+  if (!buffer) {
     co_return false;
   }
   auto part = std::make_unique<FillPart>();
-  part->buffer = std::move(buffer.value());
+  part->buffer = std::move(buffer);
   part->offset = received_;
   parts_.push_back(part.release());
   co_return true;
@@ -229,7 +250,9 @@ rt::Task<bool> Fill::replacePart(bool as_chunk) {
   }
   received_ = before;
   if (!opened) {
-    co_return false;
+    // Without memory for a larger one it is not stored; who reads it gets it all the same.
+    stopStoring();
+    co_return !scope_.requested();
   }
   FillPart& fresh = *parts_.back();
   const uint32_t copied = fresh.writer->append(old.buffer.span().subspan(old.body_at, old.length));

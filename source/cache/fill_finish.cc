@@ -61,7 +61,8 @@ rt::Task<bool> Fill::appendObject() {
 }
 
 rt::Task<bool> Fill::appendHead() {
-  if (!parts_.empty() && parts_.back()->writer.has_value()) {
+  // The last chunk is empty when a body of unknown length ended where a chunk did.
+  if (parts_.back()->writer.has_value() && parts_.back()->length > 0) {
     co_await closeChunk();
   }
   std::vector<std::byte> body;

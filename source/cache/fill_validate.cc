@@ -70,6 +70,7 @@ rt::Task<bool> Fill::rewrite(const store::RecordView& old, store::Entry entry) {
   publish.kind = entry.kind();
   publish.expires_s = info_.head.times.fresh_until_s;
   publish.frequency = entry.frequency();
+  publish.replaces = entry;  // its chunks, or itself, may be written elsewhere meanwhile
   co_return co_await appendRecord(record, publish);
 }
 

@@ -17,7 +17,9 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       allocator_(allocator),
       options_(options),
       loops_(reactor, 2),
-      tasks_(reactor, kSlabs + kSealing + 1) {}
+      tasks_(reactor, kSlabs + kSealing + 1),
+      reserve_(new(std::align_val_t{kPageBytes}) std::byte[kSlab_bytes]),
+      footer_(new(std::align_val_t{kPageBytes}) std::byte[kFooterPiece_bytes]) {}
 
 StripeLog::~StripeLog() {
   CHECK(open_ == nullptr);
@@ -134,18 +136,24 @@ rt::Task<base::Status> StripeLog::openSlab() {
   if (!slot.ok()) {
     co_return slot;
   }
-  base::Result<rt::Buffer> buffer = co_await reader_.pool().take(kSlab_bytes, never_);
-  if (!buffer.ok() || !allocator_.hasOpen()) {
+  rt::Buffer buffer = reader_.pool().tryTake(kSlab_bytes);
+  while (!buffer && reserve_in_use_) {
+    co_await written_.wait(never_);
+    buffer = reader_.pool().tryTake(kSlab_bytes);
+  }
+  if (!allocator_.hasOpen()) {
     slabs_.release(1);
     co_return base::Error{base::Code::no_capacity};
   }
   auto slab = std::make_unique<Slab>();
-  slab->buffer = std::move(buffer.value());
+  reserve_in_use_ = reserve_in_use_ || !buffer;
+  slab->bytes = buffer ? buffer.span() : std::span(reserve_.get(), kSlab_bytes);
+  slab->buffer = std::move(buffer);
   const OpenedSegment segment = allocator_.opened();
   slab->segment = segment.segment;
   if (header_due_) {
     header_due_ = false;
-    encodeSegmentHeader(slab->buffer.span().first(kSegmentHeaderBytes), identity(segment.segment),
+    encodeSegmentHeader(slab->bytes.first(kSegmentHeaderBytes), identity(segment.segment),
                         segment.sequence, static_cast<uint32_t>(reactor_.turn().wall.s));
     slab->used = kSegmentHeaderBytes;
   } else {
@@ -158,7 +166,7 @@ rt::Task<base::Status> StripeLog::openSlab() {
 
 Appended StripeLog::place(std::span<std::byte> record, const RecordView& view, Location at,
                           const Publish& publish) {
-  std::span<std::byte> to = open_->buffer.span().subspan(open_->used, record.size());
+  std::span<std::byte> to = open_->bytes.subspan(open_->used, record.size());
   std::memcpy(to.data(), record.data(), record.size());
   relocateRecord(to, view, RecordPlace{at.sequence, at.offset_units, options_.file.salt});
   open_->used += static_cast<uint32_t>(record.size());
@@ -195,7 +203,7 @@ void StripeLog::closeSlab() {
     const std::optional<Location> at = allocator_.reserve(units * kUnitBytes, false);
     CHECK(at.has_value());  // the footer begins on a page, so the rest of this page is free
     const base::Result<uint32_t> padded =
-        encodePad(open_->buffer.span().subspan(open_->used),
+        encodePad(open_->bytes.subspan(open_->used),
                   RecordPlace{at->sequence, at->offset_units, options_.file.salt}, units);
     CHECK(padded.ok());
     open_->used += units * kUnitBytes;
@@ -218,9 +226,11 @@ void StripeLog::endWrite(uint64_t number) {
 rt::Task<void> StripeLog::writeSlab(std::unique_ptr<Slab> slab, uint64_t number) {
   const uint64_t offset = segmentOffset(slab->segment, options_.file.segment_bytes) +
                           uint64_t{slab->begin_units} * kUnitBytes;
-  base::Status status = co_await writeBytes(slab->buffer.span().first(slab->used), offset);
+  const bool fixed = slab->buffer && reader_.pool().registered();
+  base::Status status = co_await writeBytes(slab->bytes.first(slab->used), offset, fixed);
   settle(*slab, status.ok());
   writing_.erase(std::find(writing_.begin(), writing_.end(), slab->segment));
+  reserve_in_use_ = reserve_in_use_ && slab->buffer;
   slab.reset();
   slabs_.release(1);
   endWrite(number);
@@ -245,14 +255,15 @@ void StripeLog::settle(const Slab& slab, bool ok) {
   }
 }
 
-rt::Task<base::Status> StripeLog::writeBytes(std::span<std::byte> bytes, uint64_t offset) {
+rt::Task<base::Status> StripeLog::writeBytes(std::span<std::byte> bytes, uint64_t offset,
+                                             bool fixed) {
   const uint64_t begun_ns = reactor_.engine().monotonic().ns;
   size_t done = 0;
   base::Status status = base::Unit{};
   while (done < bytes.size()) {
     const rt::IoResult result =
         co_await rt::FileOp(rt::OpKind::write, options_.file.fd, bytes.subspan(done), offset + done,
-                            reader_.pool().registered(), never_, base::kNever);
+                            fixed, never_, base::kNever);
     if (result.result <= 0) {
       stats_.errors++;
       status = result.ok() ? base::Error{base::Code::io_error, base::Blame::disk}
@@ -284,17 +295,15 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
   uint64_t offset = segmentOffset(segment, options_.file.segment_bytes) +
                     options_.file.segment_bytes - footer.size();
   size_t done = 0;
-  bool ok = true;
-  while (ok && done < footer.size()) {
-    const auto piece =
-        static_cast<uint32_t>(std::min<size_t>(footer.size() - done, rt::BufferPool::kMax_bytes));
-    base::Result<rt::Buffer> buffer = co_await reader_.pool().take(piece, never_);
-    CHECK(buffer.ok());  // waits for ever
-    std::memcpy(buffer.value().data(), footer.data() + done, piece);
-    base::Status status = co_await writeBytes(buffer.value().span().first(piece), offset + done);
-    ok = status.ok();
+  base::Status status = co_await footer_turn_.acquire(1, never_);
+  while (status.ok() && done < footer.size()) {
+    const size_t piece = std::min<size_t>(footer.size() - done, kFooterPiece_bytes);
+    const std::span<std::byte> bytes(footer_.get(), piece);
+    std::memcpy(bytes.data(), footer.data() + done, piece);
+    status = co_await writeBytes(bytes, offset + done, false);
     done += piece;
   }
+  footer_turn_.release(1);
   while (isWriting(segment)) {
     co_await written_.wait(never_);
   }

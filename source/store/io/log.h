@@ -6,6 +6,9 @@
 //   segment full -> footer -> sealed;  too few free segments -> reclaim the oldest
 //   (reclaim_loop.cc)
 //
+// Memory comes from the shard's pool. One slab and the footers' piece are the log's own, so that it
+// goes on when the pool is empty: who holds the pool's memory may be waiting for an append.
+//
 // Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. With no free
 // segment for kSegmentWait_ns an append is refused (no_capacity): the response reaches its client,
 // it is only not kept. No fsync: what a crash loses is a miss. A write error drops what it
@@ -14,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <vector>
@@ -75,6 +79,7 @@ class StripeLog {
   static constexpr uint32_t kSlabs = 3;  // one that fills, two that are written
   static constexpr uint32_t kSealing =
       4;  // footers being written; an append that seals one more waits
+  static constexpr uint32_t kFooterPiece_bytes = 256 << 10;
   static constexpr uint64_t kSegmentWait_ns =
       base::kSecond_ns;  // for reclaim, before an append is refused
 
@@ -111,9 +116,16 @@ class StripeLog {
     base::Hash128 hash;
     Entry entry;
   };
+  struct FreePages {
+    void operator()(std::byte* pages) const {
+      ::operator delete[](pages, std::align_val_t{kPageBytes});
+    }
+  };
+  using Pages = std::unique_ptr<std::byte[], FreePages>;
   // One write buffer: a run of whole pages of one segment, written once.
   struct Slab {
-    rt::Buffer buffer;
+    rt::Buffer buffer;  // empty: the reserve
+    std::span<std::byte> bytes;
     uint32_t segment = 0;
     uint32_t begin_units = 0;
     uint32_t used = 0;
@@ -132,7 +144,7 @@ class StripeLog {
   rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment, uint64_t number);
   uint64_t beginWrite();
   void endWrite(uint64_t number);
-  rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset);
+  rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset, bool fixed);
   void settle(const Slab& slab, bool ok);
   bool isWriting(uint32_t segment) const;
   rt::Task<void> flushLoop();
@@ -163,6 +175,10 @@ class StripeLog {
   rt::CancelScope never_;       // a write is not cancelled: it ends, or its deadline does
   rt::Credits turn_{1};         // appends go one by one, in order
   rt::Credits slabs_{kSlabs};
+  Pages reserve_;
+  bool reserve_in_use_ = false;
+  Pages footer_;
+  rt::Credits footer_turn_{1};
   std::unique_ptr<Slab> open_;     // the slab that takes records
   std::vector<TocEntry> toc_;      // of the open segment
   bool header_due_ = false;        // the open segment's header is not in a slab yet

@@ -1,0 +1,435 @@
+#include "test/cache/cache_world.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "source/http/codec.h"
+#include "source/http/uri.h"
+
+namespace cache {
+namespace {
+
+http::Limits wideLimits() {
+  http::Limits limits;
+  limits.head_bytes = 1 << 20;
+  limits.line_bytes = 1 << 20;
+  return limits;
+}
+
+uint64_t numberAfter(std::string_view text, std::string_view name) {
+  const size_t at = text.find(name);
+  uint64_t number = 0;
+  if (at != std::string_view::npos) {
+    std::from_chars(text.data() + at + name.size(), text.data() + text.size(), number);
+  }
+  return number;
+}
+
+}  // namespace
+
+std::byte byteAt(uint64_t version, uint64_t offset) {
+  return static_cast<std::byte>(((offset >> 3) * 0x9e3779b97f4a7c15ULL + version * 77) >> 56);
+}
+
+// The origin.
+
+class ScriptedOrigin::Stream final : public OriginStream {
+ public:
+  Stream(ScriptedOrigin& origin, Answer answer) : origin_(origin), answer_(std::move(answer)) {
+    text_ = answer_.head + "X-Version: " + std::to_string(answer_.version) + "\r\n\r\n";
+    const http::ParseOutcome parsed = http::parseResponseHead(text_, wideLimits(), head_);
+    CHECK(std::holds_alternative<http::Parsed>(parsed));
+    origin_.running++;
+  }
+  const http::ResponseHead& head() const override { return head_; }
+  std::optional<uint64_t> length() const override {
+    return answer_.says_length ? std::optional<uint64_t>(answer_.bytes) : std::nullopt;
+  }
+  rt::Task<base::Result<uint32_t>> read(std::span<std::byte> to, rt::CancelScope& scope) override {
+    CHECK(!to.empty());
+    if (answer_.piece_delay_ns > 0) {
+      const bool slept = co_await rt::Sleep(origin_.reactor_.now() + answer_.piece_delay_ns, scope);
+      if (!slept) {
+        co_return base::Error{base::Code::cancelled};
+      }
+    } else {
+      co_await rt::Yield();
+    }
+    if (scope.requested()) {
+      co_return base::Error{base::Code::cancelled};
+    }
+    if (at_ >= answer_.fails_after) {
+      co_return base::Error{base::Code::peer_closed, base::Blame::upstream};
+    }
+    const uint64_t left = std::min(answer_.bytes, answer_.fails_after) - at_;
+    const auto count =
+        static_cast<uint32_t>(std::min<uint64_t>({to.size(), left, answer_.piece_bytes}));
+    for (uint32_t i = 0; i < count; i++) {
+      to[i] = byteAt(answer_.version, at_ + i);
+    }
+    at_ += count;
+    origin_.bytes += count;
+    co_return count;
+  }
+  rt::Task<void> close() override {
+    CHECK(!closed_);
+    closed_ = true;
+    origin_.running--;
+    co_return;
+  }
+
+ private:
+  ScriptedOrigin& origin_;
+  Answer answer_;
+  std::string text_;
+  http::ResponseHead head_;
+  uint64_t at_ = 0;
+  bool closed_ = false;
+};
+
+rt::Task<FetchOutcome> ScriptedOrigin::fetch(const FetchPlan& plan, rt::CancelScope& scope) {
+  Answer answer = script_(plan, ++fetches);
+  FetchOutcome outcome;
+  const bool slept = co_await rt::Sleep(reactor_.now() + answer.head_delay_ns, scope);
+  if (!slept || answer.refuses) {
+    co_return std::move(outcome);
+  }
+  outcome.stream = std::make_unique<Stream>(*this, std::move(answer));
+  co_return std::move(outcome);
+}
+
+// The world.
+
+CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& options)
+    : world(seed, options), cut_(cut), mesh_(cut.shards) {
+  config::Route route;
+  route.action = config::ForwardAction{};
+  route.policy.enabled = true;
+  host_.routes.push_back(std::move(route));
+  snapshot_ = std::make_shared<config::Snapshot>();
+  shared_ = std::make_unique<CacheShared>();
+  shared_->name = "main";
+  shared_->hash_seed = 3;
+  shared_->memory_bytes = cut.memory_bytes * cut.shards;
+  shared_->max_object_bytes = cut.max_object_bytes;
+  shared_->shard_count = cut.shards;
+  for (uint16_t i = 0; i < cut.shards; i++) {
+    sim::SimHost& host = world.addHost({0, base::ShardId{i}});
+    shards_.push_back(std::make_unique<Shard>(host, mesh_, base::ShardId{i}, cut.pool_bytes));
+  }
+  for (uint32_t i = 0; i < cut.stripes; i++) {
+    base::Result<std::unique_ptr<store::StripeShared>> stripe = store::makeStripeShared(
+        openFiles(i), 4096, static_cast<uint32_t>(world.options().wall_start_s));
+    CHECK(stripe.ok());
+    shared_->stripes.push_back(std::move(stripe.value()));
+  }
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    StripeServices services;
+    services.reactor = &shard->reactor;
+    services.peers = &shard->peers;
+    services.pool = &shard->pool;
+    services.reader = &shard->reader;
+    services.origin = shard->origin.get();
+    shard->caches.push_back(std::make_unique<ShardCache>(services, *shared_, 0));
+    CHECK(shard->tasks.spawn(starting(shard.get())));
+  }
+  finish();
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    CHECK(shard->problems.empty());
+  }
+}
+
+CacheWorld::~CacheWorld() {
+  if (!stopped_) {
+    stop();
+  }
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    CHECK(shard->pool.bytesInUse() == 0 && shard->origin->running == 0);
+  }
+  shards_.clear();
+  for (const int fd : files_) {
+    world.closeNow(fd);
+  }
+}
+
+store::StripeFiles CacheWorld::openFiles(uint32_t stripe) {
+  store::StripeFiles files;
+  files.superblock.stripe = stripe;
+  files.superblock.stripe_count = cut_.stripes;
+  files.superblock.segment_bytes = cut_.segment_bytes;
+  files.superblock.segment_count = cut_.segments;
+  files.superblock.hash_seed = 3;
+  sim::FileSpec data;
+  data.length = store::kDataOffset + uint64_t{cut_.segments} * cut_.segment_bytes;
+  data.limit = data.length;
+  data.direct = true;
+  const std::string name = "stripe-" + std::to_string(stripe);
+  sim::SimHost& host = shards_[0]->host;
+  files.data_fd = world.openFile(host, name, data);
+  sim::FileSpec small;
+  small.limit = 8 << 20;
+  for (size_t i = 0; i < 2; i++) {
+    files.snapshot_fds[i] = world.openFile(host, name + "i" + std::to_string(i), small);
+    files.journal_fds[i] = world.openFile(host, name + "p" + std::to_string(i), small);
+  }
+  files_.insert(files_.end(), {files.data_fd, files.snapshot_fds[0], files.snapshot_fds[1],
+                               files.journal_fds[0], files.journal_fds[1]});
+  return files;
+}
+
+rt::Task<void> CacheWorld::starting(Shard* shard) {
+  rt::CancelScope never;
+  shard->problems = co_await shard->caches[0]->start(never);
+}
+
+rt::Task<void> CacheWorld::stopping(Shard* shard) {
+  co_await shard->caches[0]->stop();
+}
+
+void CacheWorld::finish() {
+  const bool ended = run(
+      [this] {
+        return std::all_of(shards_.begin(), shards_.end(),
+                           [](const auto& shard) { return shard->tasks.size() == 0; });
+      },
+      1000 * base::kSecond_ns);
+  CHECK(ended);
+}
+
+void CacheWorld::startStop() {
+  stopped_ = true;
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    CHECK(shard->tasks.spawn(stopping(shard.get())));
+  }
+}
+
+void CacheWorld::stop() {
+  startStop();
+  finish();
+}
+
+uint64_t CacheWorld::fetches() const {
+  uint64_t sum = 0;
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    sum += shard->origin->fetches;
+  }
+  return sum;
+}
+
+uint64_t CacheWorld::inFlight() const {
+  uint64_t sum = 0;
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    sum += shard->origin->running;
+  }
+  return sum;
+}
+
+void CacheWorld::setScript(const ScriptedOrigin::Script& script) {
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    shard->origin->setScript(script);
+  }
+}
+
+Stripe& CacheWorld::stripeOf(const std::string& path) {
+  const base::StripeId id = shared_->stripeOf(shared_->hash(keyOf(path)));
+  return *cache(base::index(shared_->ownerOf(id))).owned(id);
+}
+
+std::optional<store::Entry> CacheWorld::entry(const std::string& path) {
+  return stripeOf(path).index().find(shared_->hash(keyOf(path)));
+}
+
+// Clients.
+
+void CacheWorld::start(uint16_t shard, const Get& get, Got* got) {
+  CHECK(shards_[shard]->tasks.spawn(getting(shards_[shard].get(), get, got)));
+}
+
+Got CacheWorld::get(const Get& get, uint16_t shard) {
+  Got got;
+  start(shard, get, &got);
+  finish();
+  return got;
+}
+
+rt::Task<void> CacheWorld::getting(Shard* shard, Get get, Got* got) {
+  co_await rt::Yield();  // into a turn, whose clock is right
+  const std::string raw = "GET " + get.path + " HTTP/1.1\r\nHost: h\r\n" + get.fields + "\r\n";
+  http::RequestHead head;
+  const http::ParseOutcome parsed = http::parseRequestHead(raw, wideLimits(), head);
+  CHECK(std::holds_alternative<http::Parsed>(parsed));
+  http::AuthorityBuffer authority;
+  const base::Result<http::Effective> uri = http::effectiveUri(head, http::Scheme::http, authority);
+  CHECK(uri.ok());
+  ShardCache& cache = *shard->caches[0];
+  rt::CancelScope scope;
+  bool again = true;
+  while (again && got->looks < 8) {
+    again = false;
+    got->looks++;
+    Keys keys;
+    keys.primary = keyOf(get.path);
+    cache.locate(keys);
+    Reader stored;
+    const LookupResult seen = co_await cache.lookup(keys, head.fields, stored, scope, base::kNever);
+    FillRequest request;
+    request.head = &head;
+    request.raw_head = raw;
+    request.uri = &uri.value();
+    request.snapshot = &snapshot_;
+    request.host = &host_;
+    request.route = &host_.routes[0];
+    request.primary_key = keys.primary;
+    request.key = keys.key();
+    request.rule = keys.rule;
+    if (seen.found == Found::hit_for_miss) {
+      got->came = Came::alone;
+    } else if (seen.found == Found::object) {
+      const auto now_s = static_cast<uint64_t>(shard->reactor.turn().wall.s);
+      if (!seen.stale_now && stored.head().times.fresh_until_s > now_s) {
+        co_await reading(shard, get, stored, Came::hit, got);
+      } else {
+        request.stored_entry = seen.entry;
+        request.stored_head = stored.head().text;
+        again = co_await filling(shard, get, keys, request, seen, got);
+      }
+    } else {
+      again = co_await filling(shard, get, keys, request, seen, got);
+    }
+    co_await stored.close();
+  }
+}
+
+// True: look again.
+rt::Task<bool> CacheWorld::filling(Shard* shard, const Get& get, const Keys& keys,
+                                   FillRequest& request, const LookupResult& seen, Got* got) {
+  ShardCache& cache = *shard->caches[0];
+  Reader reader;
+  const ShardCache::Acquired acquired = co_await cache.acquire(keys, request, seen, reader);
+  if (acquired.how != AcquireHow::joined) {
+    got->came = Came::alone;
+    co_return acquired.how == AcquireHow::look_again;
+  }
+  got->collapsed = acquired.collapsed;
+  if (get.leaves_at_head) {
+    got->came = Came::left;
+    co_await reader.close();
+    co_return false;
+  }
+  const AwaitHeadCall answer =
+      co_await cache.awaitHead(reader, request.head->fields, base::MonoTime{get.head_deadline_ns});
+  bool again = false;
+  switch (answer.how) {
+    case FillHead::response:
+      got->stored = answer.info.stored;
+      co_await reading(shard, get, reader, Came::filled, got);
+      break;
+    case FillHead::validated:
+      again = true;
+      break;
+    case FillHead::released:
+      got->came = Came::released;
+      break;
+    case FillHead::failed:
+      got->came = Came::failed;
+      break;
+    case FillHead::timed_out:
+      got->came = Came::timed_out;
+      break;
+  }
+  co_await reader.close();
+  co_return again;
+}
+
+rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, Reader& reader, Came whole,
+                                   Got* got) {
+  rt::CancelScope scope;
+  got->head = reader.head().text;
+  got->version = numberAfter(got->head, "X-Version: ");
+  uint64_t at = 0;
+  if (get.range_first.has_value()) {
+    at = *get.range_first;
+    reader.setRange(at, get.range_last);
+  }
+  while (got->bytes < get.leaves_after) {
+    const uint64_t reads = shard->reader.stats().reads;
+    const base::Result<std::span<const std::byte>> piece =
+        co_await reader.next(scope, base::kNever);
+    if (!piece.ok()) {
+      got->came = Came::cut;
+      co_return;
+    }
+    if (whole == Came::filled && shard->reader.stats().reads != reads) {
+      got->extents++;
+    }
+    if (piece.value().empty()) {
+      got->came = whole;
+      co_return;
+    }
+    for (const std::byte byte : piece.value()) {
+      CHECK(byte == byteAt(got->version, at));
+      at++;
+    }
+    got->bytes += piece.value().size();
+    if (get.piece_delay_ns > 0) {
+      co_await rt::Sleep(shard->reactor.now() + get.piece_delay_ns, scope);
+    }
+  }
+  got->came = Came::left;
+}
+
+// Purges.
+
+rt::Task<void> CacheWorld::purging(Shard* shard, std::string path, bool soft, bool* done) {
+  const std::string key = keyOf(path);
+  PurgeCall call;
+  call.hash = shared_->hash(key);
+  call.stripe = base::index(shared_->stripeOf(call.hash));
+  call.key = key;
+  call.soft = soft;
+  co_await shard->caches[0]->call(base::StripeId{call.stripe}, call);
+  *done = call.error.code == base::Code::ok;
+}
+
+void CacheWorld::startPurge(const std::string& path, bool soft, bool* done) {
+  CHECK(shards_[0]->tasks.spawn(purging(shards_[0].get(), path, soft, done)));
+}
+
+bool CacheWorld::purge(const std::string& path, bool soft) {
+  bool done = false;
+  startPurge(path, soft, &done);
+  finish();
+  return done;
+}
+
+rt::Task<void> CacheWorld::purgingAll(Shard* shard, uint16_t stripe, bool* done) {
+  PurgeCall call;
+  call.everything = true;
+  call.stripe = stripe;
+  co_await shard->caches[0]->call(base::StripeId{stripe}, call);
+  *done = *done && call.error.code == base::Code::ok;
+}
+
+bool CacheWorld::purgeAll() {
+  bool done = true;
+  for (uint16_t i = 0; i < cut_.stripes; i++) {
+    CHECK(shards_[0]->tasks.spawn(purgingAll(shards_[0].get(), i, &done)));
+  }
+  finish();
+  return done;
+}
+
+void CacheWorld::forgetMemory() {
+  for (uint16_t shard = 0; shard < cut_.shards; shard++) {
+    RamTier& ram = cache(shard).ram();
+    for (int i = 0; i < 1000; i++) {
+      const std::string key = keyOf("/" + std::to_string(i));
+      if (RamObject* object = ram.find(shared_->hash(key), key)) {
+        ram.dropOutdated(*object);
+      }
+    }
+  }
+}
+
+}  // namespace cache

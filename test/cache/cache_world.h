@@ -1,0 +1,177 @@
+// A cache on one or more simulated shards with a scripted origin, and clients that ask as a session
+// does: look up, join or start a fill, read. Every body is a function of its version, so each byte
+// that a client gets is checked.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/cache/shard_cache.h"
+#include "source/rt/buffer_pool.h"
+#include "test/sim/world.h"
+
+namespace cache {
+
+std::byte byteAt(uint64_t version, uint64_t offset);
+
+// What the origin does with one fetch.
+struct Answer {
+  std::string head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=1000\r\n";  // without the end
+  uint64_t version = 1;
+  uint64_t bytes = 1000;
+  bool says_length = true;
+  bool refuses = false;
+  uint64_t fails_after = UINT64_MAX;  // of the body
+  uint64_t head_delay_ns = base::kMillisecond_ns;
+  uint64_t piece_delay_ns = 0;
+  uint64_t piece_bytes = 64 << 10;
+};
+
+class ScriptedOrigin final : public Origin {
+ public:
+  using Script = std::function<Answer(const FetchPlan& plan, uint64_t number)>;
+
+  explicit ScriptedOrigin(rt::Reactor& reactor) : reactor_(reactor) {}
+  void setScript(Script script) { script_ = std::move(script); }
+  rt::Task<FetchOutcome> fetch(const FetchPlan& plan, rt::CancelScope& scope) override;
+
+  uint64_t fetches = 0;
+  uint64_t running = 0;  // streams that are open
+  uint64_t bytes = 0;    // of bodies that were read
+
+ private:
+  class Stream;
+  rt::Reactor& reactor_;
+  Script script_ = [](const FetchPlan&, uint64_t) { return Answer(); };
+};
+
+// How a client asks and reads, and what came of it.
+struct Get {
+  std::string path = "/";
+  std::string fields;           // more of the request's head, each with its line end
+  uint64_t piece_delay_ns = 0;  // between two pieces that it takes
+  uint64_t leaves_after = UINT64_MAX;
+  uint64_t leaves_at_head = false;  // before the head is there
+  std::optional<uint64_t> range_first;
+  uint64_t range_last = 0;
+  uint64_t head_deadline_ns = UINT64_MAX;
+};
+enum class Came : uint8_t {
+  nothing,    // it has not ended
+  hit,        // from the cache
+  filled,     // from a fill, to the clean end
+  cut,        // from a fill or the cache, and cut off
+  left,       // as it was told
+  released,   // told to fetch alone
+  alone,      // a note says that it is not stored, or the limit is reached
+  failed,     // no response
+  timed_out,  // waited too long for a head
+};
+struct Got {
+  Came came = Came::nothing;
+  bool collapsed = false;
+  bool stored = false;  // as the fill said
+  uint64_t version = 0;
+  uint64_t bytes = 0;
+  uint64_t extents = 0;  // pieces that were read from the disk during a fill
+  uint64_t looks = 0;    // lookups it took
+  std::string head;
+};
+
+class CacheWorld {
+ public:
+  struct Cut {
+    uint16_t shards = 1;
+    uint32_t stripes = 2;
+    uint32_t segments = 12;
+    uint32_t segment_bytes = 4 << 20;
+    uint64_t memory_bytes = 2 << 20;
+    uint64_t pool_bytes = 32 << 20;
+    uint64_t max_object_bytes = 16 << 20;
+  };
+  explicit CacheWorld(uint64_t seed) : CacheWorld(seed, Cut(), sim::Options()) {}
+  CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& options);
+  ~CacheWorld();
+
+  // On a shard; several at once. finish() runs until all have ended.
+  void start(uint16_t shard, const Get& get, Got* got);
+  void finish();
+  Got get(const Get& get, uint16_t shard = 0);
+  bool purge(const std::string& path, bool soft = false);
+  void startPurge(const std::string& path, bool soft, bool* done);
+  bool purgeAll();
+  void forgetMemory();  // what is in memory is read from the disk again
+  void runFor(uint64_t ns) { world.runFor(ns); }
+  bool run(const std::function<bool()>& done, uint64_t ns = 100 * base::kSecond_ns) {
+    return world.run(done, world.now() + ns) == sim::Ran::done;
+  }
+
+  // Stops everything and checks that nothing is left: the destructors of groups and budgets do.
+  void stop();
+  void startStop();
+
+  ScriptedOrigin& origin(uint16_t shard = 0) { return *shards_[shard]->origin; }
+  uint64_t fetches() const;
+  void setScript(const ScriptedOrigin::Script& script);
+  ShardCache& cache(uint16_t shard = 0) { return *shards_[shard]->caches[0]; }
+  rt::BufferPool& pool(uint16_t shard = 0) { return shards_[shard]->pool; }
+  uint64_t inFlight() const;
+  std::string keyOf(const std::string& path) const { return "http://h" + path; }
+  Stripe& stripeOf(const std::string& path);
+  std::optional<store::Entry> entry(const std::string& path);
+
+  sim::SimWorld world;
+
+ private:
+  struct Shard {
+    Shard(sim::SimHost& h, rt::Mesh& mesh, base::ShardId id, uint64_t pool_bytes)
+        : host(h),
+          reactor(h.engine()),
+          peers(reactor, mesh, id),
+          tasks(reactor, 100'000),
+          pool(pool_bytes),
+          reader(reactor, pool),
+          origin(std::make_unique<ScriptedOrigin>(reactor)),
+          server(peers, caches) {
+      pool.setRegistered(host.engine().registerRegion(pool.region()));
+      host.attach(reactor, &peers);
+    }
+    ~Shard() { host.detach(); }
+
+    sim::SimHost& host;
+    rt::Reactor reactor;
+    rt::Peers peers;
+    rt::TaskGroup tasks;
+    rt::BufferPool pool;
+    store::RecordReader reader;
+    std::unique_ptr<ScriptedOrigin> origin;
+    std::vector<std::unique_ptr<ShardCache>> caches;
+    CallServer server;
+    std::vector<std::string> problems;
+  };
+  store::StripeFiles openFiles(uint32_t stripe);
+  rt::Task<void> starting(Shard* shard);
+  rt::Task<void> stopping(Shard* shard);
+  rt::Task<void> getting(Shard* shard, Get get, Got* got);
+  rt::Task<void> reading(Shard* shard, const Get& get, Reader& reader, Came whole, Got* got);
+  rt::Task<bool> filling(Shard* shard, const Get& get, const Keys& keys, FillRequest& request,
+                         const LookupResult& seen, Got* got);
+  rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);
+  rt::Task<void> purgingAll(Shard* shard, uint16_t stripe, bool* done);
+
+  Cut cut_;
+  rt::Mesh mesh_;
+  std::shared_ptr<const config::Snapshot> snapshot_;
+  config::VirtualHost host_;
+  std::unique_ptr<CacheShared> shared_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<int> files_;
+  bool stopped_ = false;
+};
+
+}  // namespace cache

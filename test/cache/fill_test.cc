@@ -1,0 +1,593 @@
+// Goal: a fill fetches once for everybody who asks meanwhile, whatever the body's length and
+// whoever comes, is slow, leaves or fails; what is stored is whole and right; what is not stored
+// reaches the one it is for. Method: caches on one and two simulated shards with a scripted origin;
+// clients check every byte against a function of the version that the head names.
+#include "source/cache/fill.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "test/cache/cache_world.h"
+
+namespace cache {
+namespace {
+
+constexpr uint64_t kKiB = 1024;
+constexpr uint64_t kMiB = 1024 * 1024;
+
+ScriptedOrigin::Script always(const Answer& answer) {
+  return [answer](const FetchPlan&, uint64_t) { return answer; };
+}
+
+CacheWorld::Cut onShards(uint16_t shards) {
+  CacheWorld::Cut cut;
+  cut.shards = shards;
+  return cut;
+}
+
+struct Size {
+  uint64_t bytes;
+  bool says_length;
+};
+
+class Sizes : public testing::TestWithParam<uint16_t> {};
+
+TEST_P(Sizes, OfEveryKindAreStoredWhole) {
+  for (const uint32_t segment_bytes : {store::kMinSegmentBytes, 4U << 20}) {
+    CacheWorld::Cut cut = onShards(GetParam());
+    cut.segment_bytes = segment_bytes;
+    CacheWorld w(1, cut, sim::Options());
+    uint64_t number = 0;
+    for (const uint64_t bytes :
+         {uint64_t{0}, uint64_t{1}, 64 * kKiB, 256 * kKiB - 1, 256 * kKiB, 256 * kKiB + 1,
+          508 * kKiB, 508 * kKiB + 1, 512 * kKiB, 2 * 508 * kKiB, 3 * kMiB + 17}) {
+      for (const bool says_length : {true, false}) {
+        SCOPED_TRACE(std::to_string(bytes) + (says_length ? " known" : " unknown") + " in " +
+                     std::to_string(segment_bytes));
+        const std::string path = "/" + std::to_string(++number);
+        Answer answer;
+        answer.bytes = bytes;
+        answer.says_length = says_length;
+        answer.version = number;
+        w.setScript(always(answer));
+        const uint64_t before = w.fetches();
+        const Got first = w.get({.path = path});
+        EXPECT_EQ(first.came, Came::filled);
+        EXPECT_TRUE(first.stored);
+        EXPECT_EQ(first.bytes, bytes);
+        const auto other = static_cast<uint16_t>(GetParam() - 1);
+        const Got second = w.get({.path = path}, other);
+        EXPECT_EQ(second.came, Came::hit);
+        EXPECT_EQ(second.bytes, bytes);
+        EXPECT_EQ(second.version, number);
+        w.forgetMemory();
+        const Got third = w.get({.path = path}, other);
+        EXPECT_EQ(third.came, Came::hit);
+        EXPECT_EQ(third.bytes, bytes);
+        EXPECT_EQ(w.fetches(), before + 1);
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(OneAndTwoShards, Sizes, testing::Values(1, 2));
+
+class Collapsing : public testing::TestWithParam<uint16_t> {};
+
+TEST_P(Collapsing, OneFetchServesAllWhoAskMeanwhile) {
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    for (const uint64_t bytes : {uint64_t{5000}, 900 * kKiB}) {
+      CacheWorld w(seed, onShards(GetParam()), sim::Options());
+      Answer answer;
+      answer.bytes = bytes;
+      answer.head_delay_ns = 20 * base::kMillisecond_ns;
+      w.setScript(always(answer));
+      std::deque<Got> gots(40);
+      for (size_t i = 0; i < gots.size(); i++) {
+        w.start(static_cast<uint16_t>(i % GetParam()), {.path = "/1"}, &gots[i]);
+      }
+      w.finish();
+      uint64_t collapsed = 0;
+      for (const Got& got : gots) {
+        EXPECT_TRUE(got.came == Came::filled || got.came == Came::hit);
+        EXPECT_EQ(got.bytes, bytes);
+        collapsed += got.collapsed ? 1 : 0;
+      }
+      EXPECT_EQ(w.fetches(), 1U);
+      EXPECT_EQ(collapsed, gots.size() - 1);
+      EXPECT_EQ(w.stripeOf("/1").stats().fills, 1U);
+    }
+  }
+}
+
+TEST_P(Collapsing, ReadsWhileTheOriginStillSends) {
+  CacheWorld w(1, onShards(GetParam()), sim::Options());
+  Answer answer;
+  answer.bytes = 2 * kMiB;
+  answer.piece_delay_ns = 5 * base::kMillisecond_ns;
+  w.setScript(always(answer));
+  Got first;
+  Got late;
+  w.start(0, {.path = "/1"}, &first);
+  ASSERT_TRUE(w.run([&] { return first.bytes > kMiB; }));
+  EXPECT_EQ(w.inFlight(), 1U);
+  w.start(static_cast<uint16_t>(GetParam() - 1), {.path = "/1"}, &late);
+  ASSERT_TRUE(w.run([&] { return late.bytes > 0; }));
+  EXPECT_EQ(w.inFlight(), 1U);
+  w.finish();
+  EXPECT_EQ(first.bytes, answer.bytes);
+  EXPECT_EQ(late.bytes, answer.bytes);
+  EXPECT_TRUE(late.collapsed);
+  EXPECT_GT(late.extents, 0U);  // what memory no longer had
+  EXPECT_EQ(w.fetches(), 1U);
+}
+
+TEST_P(Collapsing, ASlowReaderDelaysNobodyAndReadsFromTheDisk) {
+  CacheWorld w(2, onShards(GetParam()), sim::Options());
+  Answer answer;
+  answer.bytes = 6 * kMiB + 5;
+  w.setScript(always(answer));
+  Got slow;
+  Got fast;
+  w.start(0, {.path = "/1", .piece_delay_ns = base::kSecond_ns}, &slow);
+  w.start(static_cast<uint16_t>(GetParam() - 1), {.path = "/1"}, &fast);
+  ASSERT_TRUE(w.run([&] { return fast.came != Came::nothing; }, base::kSecond_ns));
+  EXPECT_EQ(fast.bytes, answer.bytes);
+  EXPECT_EQ(w.inFlight(), 0U);
+  w.finish();
+  EXPECT_EQ(slow.came, Came::filled);
+  EXPECT_EQ(slow.bytes, answer.bytes);
+  EXPECT_GE(slow.extents, 8U);
+}
+INSTANTIATE_TEST_SUITE_P(OneAndTwoShards, Collapsing, testing::Values(1, 2));
+
+TEST(Fill, ATruncatedBodyIsNeverStored) {
+  for (const bool says_length : {true, false}) {
+    for (const uint64_t fails_after :
+         {uint64_t{0}, uint64_t{1}, 100 * kKiB, 508 * kKiB, 900 * kKiB}) {
+      CacheWorld w(3);
+      Answer answer;
+      answer.bytes = kMiB;
+      answer.says_length = says_length;
+      answer.fails_after = fails_after;
+      w.setScript(always(answer));
+      std::deque<Got> gots(4);
+      for (Got& got : gots) {
+        w.start(0, {.path = "/1"}, &got);
+      }
+      w.finish();
+      for (const Got& got : gots) {
+        EXPECT_EQ(got.came, Came::cut);
+        EXPECT_LE(got.bytes, fails_after);
+      }
+      EXPECT_EQ(w.fetches(), 1U);
+      EXPECT_FALSE(w.entry("/1").has_value());
+      answer.fails_after = UINT64_MAX;
+      w.setScript(always(answer));
+      EXPECT_EQ(w.get({.path = "/1"}).came, Came::filled);
+      EXPECT_EQ(w.fetches(), 2U);
+    }
+  }
+}
+
+TEST(Fill, TellsEverybodyWhenTheOriginRefuses) {
+  CacheWorld w(4, onShards(2), sim::Options());
+  Answer answer;
+  answer.refuses = true;
+  w.setScript(always(answer));
+  std::deque<Got> gots(6);
+  for (size_t i = 0; i < gots.size(); i++) {
+    w.start(i % 2, {.path = "/1"}, &gots[i]);
+  }
+  w.finish();
+  for (const Got& got : gots) {
+    EXPECT_EQ(got.came, Came::failed);
+  }
+  EXPECT_EQ(w.fetches(), 1U);
+}
+
+TEST(Fill, AHeadThatTakesTooLongSendsTheClientAway) {
+  CacheWorld w(5);
+  Answer answer;
+  answer.head_delay_ns = 10 * base::kSecond_ns;
+  w.setScript(always(answer));
+  const Got got = w.get({.path = "/1", .head_deadline_ns = w.world.now().ns + base::kSecond_ns});
+  EXPECT_EQ(got.came, Came::timed_out);
+  w.runFor(20 * base::kSecond_ns);
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::hit);  // the fetch went on
+}
+
+TEST(Fill, GoesOnWhenItsLeaderLeaves) {
+  for (const bool at_head : {true, false}) {
+    CacheWorld w(6, onShards(2), sim::Options());
+    Answer answer;
+    answer.bytes = 2 * kMiB;
+    answer.piece_delay_ns = base::kMillisecond_ns;
+    w.setScript(always(answer));
+    Get leaving{.path = "/1"};
+    leaving.leaves_at_head = at_head;
+    leaving.leaves_after = 100 * kKiB;
+    Got leader;
+    Got other;
+    w.start(0, leaving, &leader);
+    w.start(1, {.path = "/1"}, &other);
+    w.finish();
+    EXPECT_EQ(leader.came, Came::left);
+    EXPECT_EQ(other.came, Came::filled);
+    EXPECT_EQ(other.bytes, answer.bytes);
+    EXPECT_EQ(w.fetches(), 1U);
+  }
+}
+
+TEST(Fill, WithoutReadersOnlyWhatIsNearlyDoneGoesOn) {
+  CacheWorld::Cut cut;
+  cut.max_object_bytes = 128 * kMiB;
+  CacheWorld w(7, cut, sim::Options());
+  Answer answer;
+  answer.bytes = Fill::kFinishBytes + 2 * kMiB;
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/1", .leaves_after = 1}).came, Came::left);
+  w.runFor(base::kSecond_ns);
+  EXPECT_EQ(w.inFlight(), 0U);
+  EXPECT_LT(w.origin().bytes, answer.bytes);
+  answer.bytes = kMiB;
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/2", .leaves_after = 1}).came, Came::left);
+  w.runFor(base::kSecond_ns);
+  EXPECT_EQ(w.get({.path = "/2"}).came, Came::hit);
+}
+
+TEST(Fill, WhatIsNotStoredIsForItsLeaderAlone) {
+  for (const bool says_length : {true, false}) {
+    CacheWorld w(8, onShards(2), sim::Options());
+    Answer answer;
+    answer.head = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n";
+    answer.bytes = 700 * kKiB;
+    answer.says_length = says_length;
+    answer.head_delay_ns = 20 * base::kMillisecond_ns;
+    w.setScript(always(answer));
+    std::deque<Got> gots(8);
+    for (size_t i = 0; i < gots.size(); i++) {
+      w.start(i % 2, {.path = "/1"}, &gots[i]);
+    }
+    w.finish();
+    uint64_t filled = 0;
+    for (const Got& got : gots) {
+      if (got.came == Came::filled) {
+        filled++;
+        EXPECT_EQ(got.bytes, answer.bytes);
+        EXPECT_FALSE(got.stored);
+      } else {
+        EXPECT_TRUE(got.came == Came::released || got.came == Came::alone);
+      }
+    }
+    EXPECT_EQ(filled, 1U);
+    EXPECT_EQ(w.fetches(), 1U);
+    EXPECT_EQ(w.get({.path = "/1"}).came, Came::alone);  // a note says so
+    w.runFor((Fill::kHitForMiss_s + 2) * base::kSecond_ns);
+    EXPECT_EQ(w.get({.path = "/1"}).came, Came::filled);
+  }
+}
+
+TEST(Fill, WhatIsNotStoredRunsAtItsLeadersPace) {
+  CacheWorld w(9);
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n";
+  answer.bytes = 4 * kMiB;
+  w.setScript(always(answer));
+  Got got;
+  w.start(0, {.path = "/1", .piece_delay_ns = base::kSecond_ns}, &got);
+  ASSERT_TRUE(w.run([&] { return got.bytes > 0; }));
+  w.runFor(500 * base::kMillisecond_ns);
+  EXPECT_LE(w.origin().bytes, 4 * Fill::kPassPart);
+  w.finish();
+  EXPECT_EQ(got.came, Came::filled);
+  EXPECT_EQ(got.bytes, answer.bytes);
+}
+
+// A body turns out to be too long for the store when part of it has been received. Who reads it
+// gets it all; who comes later too.
+TEST(Fill, ABodyThatGrowsTooLongStillReachesEverybody) {
+  CacheWorld::Cut cut;
+  cut.max_object_bytes = 2 * kMiB;
+  CacheWorld w(10, cut, sim::Options());
+  Answer answer;
+  answer.bytes = 5 * kMiB + 3;
+  answer.says_length = false;
+  answer.piece_delay_ns = base::kMillisecond_ns;
+  w.setScript(always(answer));
+  Got first;
+  Got second;
+  Got late;
+  w.start(0, {.path = "/1"}, &first);
+  w.start(0, {.path = "/1", .piece_delay_ns = 20 * base::kMillisecond_ns}, &second);
+  ASSERT_TRUE(w.run([&] { return first.bytes > 4 * kMiB; }));
+  w.start(0, {.path = "/1"}, &late);
+  w.finish();
+  for (const Got* got : {&first, &second, &late}) {
+    EXPECT_EQ(got->came, Came::filled);
+    EXPECT_EQ(got->bytes, answer.bytes);
+  }
+  EXPECT_FALSE(w.entry("/1").has_value() && w.entry("/1")->placed());
+}
+
+TEST(Fill, ARangeOfARunningFillIsGivenWithoutTheRest) {
+  CacheWorld w(11, onShards(2), sim::Options());
+  Answer answer;
+  answer.bytes = 2 * kMiB;
+  w.setScript(always(answer));
+  Got all;
+  Got part;
+  w.start(0, {.path = "/1"}, &all);
+  Get range{.path = "/1"};
+  range.range_first = kMiB - 5;
+  range.range_last = kMiB + 4;
+  w.start(1, range, &part);
+  w.finish();
+  EXPECT_EQ(all.bytes, answer.bytes);
+  EXPECT_EQ(part.bytes, 10U);
+  EXPECT_EQ(w.fetches(), 1U);
+}
+
+// Revalidation.
+
+class Validating : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Validating, A304WritesTheStoredResponseAgain) {
+  CacheWorld w(12, onShards(2), sim::Options());
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nCache-Control: max-age=5\r\nX-Old: 1\r\n";
+  answer.bytes = GetParam();
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::filled);
+  w.runFor(10 * base::kSecond_ns);
+  bool conditional = false;
+  w.setScript([&](const FetchPlan& plan, uint64_t) {
+    conditional = plan.kind == policy::FetchKind::revalidate;
+    Answer current;
+    current.head =
+        "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nCache-Control: max-age=1000\r\nX-New: 1\r\n";
+    current.bytes = 0;
+    return current;
+  });
+  std::deque<Got> gots(5);
+  for (size_t i = 0; i < gots.size(); i++) {
+    w.start(i % 2, {.path = "/1"}, &gots[i]);
+  }
+  w.finish();
+  EXPECT_TRUE(conditional);
+  for (const Got& got : gots) {
+    EXPECT_EQ(got.came, Came::hit);
+    EXPECT_EQ(got.bytes, GetParam());
+    EXPECT_NE(got.head.find("X-New: 1"), std::string::npos);
+    EXPECT_NE(got.head.find("HTTP/1.1 200"), std::string::npos);
+  }
+  EXPECT_EQ(w.fetches(), 2U);
+  w.forgetMemory();
+  w.runFor(100 * base::kSecond_ns);
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::hit);
+  EXPECT_EQ(w.fetches(), 2U);
+}
+INSTANTIATE_TEST_SUITE_P(SmallAndLarge, Validating, testing::Values(1000, 700 * 1024));
+
+TEST(Fill, A304OfAnotherResponseIsFollowedByAFetch) {
+  CacheWorld w(13);
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nCache-Control: max-age=5\r\n";
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::filled);
+  w.runFor(10 * base::kSecond_ns);
+  w.setScript([&](const FetchPlan& plan, uint64_t) {
+    Answer next;
+    next.version = 2;
+    if (plan.kind == policy::FetchKind::revalidate) {
+      next.head = "HTTP/1.1 304 Not Modified\r\nETag: \"b\"\r\n";
+      next.bytes = 0;
+    }
+    return next;
+  });
+  const Got got = w.get({.path = "/1"});
+  EXPECT_EQ(got.came, Came::filled);
+  EXPECT_EQ(got.version, 2U);
+  EXPECT_EQ(w.fetches(), 3U);
+}
+
+TEST(Fill, ANewResponseReplacesTheStaleOne) {
+  CacheWorld w(14);
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nCache-Control: max-age=5\r\n";
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::filled);
+  w.runFor(10 * base::kSecond_ns);
+  answer.version = 2;
+  answer.bytes = 600 * kKiB;
+  w.setScript(always(answer));
+  EXPECT_EQ(w.get({.path = "/1"}).version, 2U);
+  const Got got = w.get({.path = "/1"});
+  EXPECT_EQ(got.came, Came::hit);
+  EXPECT_EQ(got.version, 2U);
+}
+
+// Variants.
+
+ScriptedOrigin::Script byLanguage() {
+  return [](const FetchPlan& plan, uint64_t) {
+    Answer answer;
+    answer.head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=1000\r\nVary: Accept-Language\r\n";
+    answer.version = plan.request->fields.value(http::Name::accept_language) == "de" ? 2 : 1;
+    answer.head_delay_ns = 10 * base::kMillisecond_ns;
+    return answer;
+  };
+}
+
+TEST(Variants, AreStoredAndFoundEachByItsOwnFields) {
+  CacheWorld w(15, onShards(2), sim::Options());
+  w.setScript(byLanguage());
+  const Get en{.path = "/1", .fields = "Accept-Language: en\r\n"};
+  const Get de{.path = "/1", .fields = "Accept-Language: de\r\n"};
+  EXPECT_EQ(w.get(en).came, Came::filled);
+  EXPECT_EQ(w.get(de).came, Came::filled);
+  for (uint16_t shard = 0; shard < 2; shard++) {
+    for (int again = 0; again < 2; again++) {
+      EXPECT_EQ(w.get(en, shard).came, Came::hit);
+      EXPECT_EQ(w.get(en, shard).version, 1U);
+      EXPECT_EQ(w.get(de, shard).came, Came::hit);
+      EXPECT_EQ(w.get(de, shard).version, 2U);
+    }
+    w.forgetMemory();
+  }
+  EXPECT_EQ(w.fetches(), 2U);
+}
+
+TEST(Variants, AResponseForOthersIsNotGiven) {
+  CacheWorld w(16);
+  w.setScript(byLanguage());
+  Got en;
+  Got de;
+  Got also_en;
+  w.start(0, {.path = "/1", .fields = "Accept-Language: en\r\n"}, &en);
+  w.start(0, {.path = "/1", .fields = "Accept-Language: de\r\n"}, &de);
+  w.start(0, {.path = "/1", .fields = "Accept-Language: en\r\n"}, &also_en);
+  w.finish();
+  EXPECT_EQ(en.came, Came::filled);
+  EXPECT_EQ(en.version, 1U);
+  EXPECT_EQ(de.came, Came::released);
+  EXPECT_EQ(also_en.came, Came::filled);
+  EXPECT_EQ(also_en.version, 1U);
+}
+
+TEST(Variants, GoWithThePurgeOfTheirKey) {
+  for (const bool soft : {false, true}) {
+    CacheWorld w(17, onShards(2), sim::Options());
+    w.setScript(byLanguage());
+    const Get en{.path = "/1", .fields = "Accept-Language: en\r\n"};
+    const Get de{.path = "/1", .fields = "Accept-Language: de\r\n"};
+    w.get(en);
+    w.get(de);
+    ASSERT_TRUE(w.purge("/1", soft));
+    EXPECT_NE(w.get(en, 1).came, Came::hit) << soft;
+    EXPECT_NE(w.get(de, 0).came, Came::hit) << soft;
+    EXPECT_EQ(w.fetches(), 4U);
+    EXPECT_EQ(w.get(en, 0).came, Came::hit);
+    EXPECT_EQ(w.get(de, 1).came, Came::hit);
+  }
+}
+
+// Purges.
+
+TEST(Purging, DuringAFillKeepsTheFillFromBeingStored) {
+  for (const uint64_t bytes : {uint64_t{1000}, kMiB}) {
+    for (uint64_t wait = 0; wait < 12; wait++) {
+      CacheWorld w(wait + 1, onShards(2), sim::Options());
+      Answer answer;
+      answer.bytes = bytes;
+      answer.head_delay_ns = 2 * base::kMillisecond_ns;
+      answer.piece_delay_ns = bytes > 1000 ? base::kMillisecond_ns / 2 : 0;
+      w.setScript(always(answer));
+      Got got;
+      w.start(1, {.path = "/1"}, &got);
+      w.runFor(wait * base::kMillisecond_ns);
+      const bool ended = got.came != Came::nothing;
+      bool purged = false;
+      w.startPurge("/1", false, &purged);
+      answer.version = 2;
+      w.setScript(always(answer));
+      w.finish();
+      EXPECT_TRUE(purged);
+      EXPECT_EQ(got.came, Came::filled);
+      EXPECT_EQ(got.bytes, bytes);
+      if (!ended && got.version == 1) {
+        const Got next = w.get({.path = "/1"});
+        EXPECT_EQ(next.came, Came::filled) << "after " << wait << " ms";
+        EXPECT_EQ(next.version, 2U);
+      }
+    }
+  }
+}
+
+TEST(Purging, AllLeavesNothing) {
+  CacheWorld w(18, onShards(2), sim::Options());
+  w.setScript(always(Answer()));
+  for (int i = 0; i < 30; i++) {
+    w.get({.path = "/" + std::to_string(i)});
+  }
+  ASSERT_TRUE(w.purgeAll());
+  for (int i = 0; i < 30; i++) {
+    EXPECT_EQ(w.get({.path = "/" + std::to_string(i)}, i % 2).came, Came::filled);
+  }
+}
+
+TEST(Purging, SoftlyMakesStale) {
+  CacheWorld w(19, onShards(2), sim::Options());
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nCache-Control: max-age=1000\r\n";
+  w.setScript(always(answer));
+  w.get({.path = "/1"});
+  ASSERT_TRUE(w.purge("/1", true));
+  bool conditional = false;
+  w.setScript([&](const FetchPlan& plan, uint64_t) {
+    conditional = plan.kind == policy::FetchKind::revalidate;
+    Answer current;
+    current.head = "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n";
+    current.bytes = 0;
+    return current;
+  });
+  EXPECT_EQ(w.get({.path = "/1"}, 1).came, Came::hit);
+  EXPECT_TRUE(conditional);
+  EXPECT_EQ(w.fetches(), 2U);
+  EXPECT_EQ(w.get({.path = "/1"}, 1).came, Came::hit);
+  EXPECT_EQ(w.fetches(), 2U);
+}
+
+// The end.
+
+TEST(Stopping, InTheMiddleOfFillsJoinsEverything) {
+  for (uint64_t wait = 0; wait < 8; wait++) {
+    CacheWorld w(wait + 1, onShards(2), sim::Options());
+    Answer answer;
+    answer.bytes = 3 * kMiB;
+    answer.piece_delay_ns = base::kMillisecond_ns / 4;
+    answer.head_delay_ns = 2 * base::kMillisecond_ns;
+    w.setScript(always(answer));
+    std::deque<Got> gots(12);
+    for (size_t i = 0; i < gots.size(); i++) {
+      w.start(i % 2, {.path = "/" + std::to_string(i / 2)}, &gots[i]);
+    }
+    w.runFor(wait * 2 * base::kMillisecond_ns);
+    w.startStop();
+    w.finish();
+    for (const Got& got : gots) {
+      EXPECT_NE(got.came, Came::nothing);
+      EXPECT_TRUE(got.came != Came::filled || got.bytes == answer.bytes);
+    }
+    EXPECT_EQ(w.inFlight(), 0U);
+    EXPECT_EQ(w.pool(0).bytesInUse(), 0U);
+    EXPECT_EQ(w.pool(1).bytesInUse(), 0U);
+  }
+}
+
+// More fills than there is memory for: they take turns.
+TEST(Limits, ManyLargeFillsShareLittleMemory) {
+  CacheWorld::Cut cut;
+  cut.stripes = 1;
+  cut.pool_bytes = 8 * kMiB;
+  CacheWorld w(20, cut, sim::Options());
+  Answer answer;
+  answer.bytes = 1200 * kKiB;
+  answer.piece_delay_ns = base::kMillisecond_ns;
+  w.setScript(always(answer));
+  std::deque<Got> gots(24);
+  for (size_t i = 0; i < gots.size(); i++) {
+    w.start(0, {.path = "/" + std::to_string(i)}, &gots[i]);
+  }
+  w.finish();
+  for (const Got& got : gots) {
+    EXPECT_EQ(got.came, Came::filled);
+    EXPECT_EQ(got.bytes, answer.bytes);
+  }
+}
+
+}  // namespace
+}  // namespace cache
