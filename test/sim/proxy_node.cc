@@ -151,11 +151,12 @@ void ProxyNode::apply(std::shared_ptr<const config::Snapshot> snapshot) {
 rt::Task<void> ProxyNode::applyAll(std::shared_ptr<const config::Snapshot> snapshot) {
   std::vector<shard::ApplyConfig> calls(spec_.shards);
   size_t next = 0;
-  co_await callAll(calls, [&](shard::ApplyConfig& call) {
+  const auto prepare = [&](shard::ApplyConfig& call) {
     call.snapshot = snapshot;
     call.sockets.push_back(shard::ListenerSocket{"http", members_[next]->listener});
     next++;
-  });
+  };
+  co_await callAll(calls, prepare);
 }
 
 void ProxyNode::purge(std::string key, std::function<void(bool)> done) {
@@ -190,7 +191,8 @@ rt::Task<void> ProxyNode::purgeAt(std::vector<cache::PurgeCall> calls, std::stri
 rt::Task<void> ProxyNode::collectAll(std::vector<shard::ShardStats>* stats) {
   std::vector<shard::CollectStats> calls(spec_.shards);
   size_t next = 0;
-  co_await callAll(calls, [&](shard::CollectStats& call) { call.stats = &(*stats)[next++]; });
+  const auto prepare = [&](shard::CollectStats& call) { call.stats = &(*stats)[next++]; };
+  co_await callAll(calls, prepare);
 }
 
 std::vector<shard::ShardStats> ProxyNode::collect(uint64_t limit_ns) {
@@ -203,7 +205,8 @@ std::vector<shard::ShardStats> ProxyNode::collect(uint64_t limit_ns) {
 rt::Task<void> ProxyNode::stopAll() {
   for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
     std::vector<shard::Stop> calls(spec_.shards);
-    co_await callAll(calls, [phase](shard::Stop& call) { call.phase = phase; });
+    const auto prepare = [phase](shard::Stop& call) { call.phase = phase; };
+    co_await callAll(calls, prepare);
   }
 }
 

@@ -247,7 +247,8 @@ class ProxyCampaign {
   void checkCollapse() {
     uint32_t chosen = 0;
     while (chosen < ledger_.size() &&
-           (!ledger_.resource(chosen).store || ledger_.resource(chosen).max_age_s < 20)) {
+           (!ledger_.resource(chosen).store || ledger_.resource(chosen).max_age_s < 20 ||
+            ledger_.resource(chosen).varies)) {
       chosen++;
     }
     if (chosen == ledger_.size()) {
@@ -263,7 +264,7 @@ class ProxyCampaign {
     ran = world_.run([this] { return visitorsIdle(); }, world_.now() + 60 * base::kSecond_ns);
     judge_.require(ran == Ran::done, "requests on a healthy network never ended");
     judge_.require(origin_.requestsFor(chosen) == before + 1,
-                   "one object was fetched " +
+                   "resource " + std::to_string(chosen) + " was fetched " +
                        std::to_string(origin_.requestsFor(chosen) - before) + " times");
   }
 
