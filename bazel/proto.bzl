@@ -1,7 +1,8 @@
 """C++ sources from .proto files through the system's protoc."""
 
 def cc_protos(name, srcs, visibility = None):
-    """Makes a cc_library `name` of the messages in `srcs` (paths from the workspace root are kept)."""
+    """Makes a cc_library `name` of the messages in `srcs` (paths from the workspace root are
+    kept)."""
     stems = [s[:-len(".proto")] for s in srcs]
     native.genrule(
         name = name + "_gen",
