@@ -92,6 +92,11 @@ void Fill::leave(Subscription& subscription) {
   stripe_.reap(*this);  // may be the end of this object
 }
 
+bool Fill::joinable(base::UnixSeconds now) const {
+  const bool fresh = !has_head_ || info_.head.times.fresh_until_s > policy::clampSeconds(now.s);
+  return !ended_ && !detached_ && fresh && subscribers_ < kWaiters;
+}
+
 // Nobody waits, and what is left to fetch is not worth the origin's while.
 bool Fill::abandoned() const {
   if (ended_ || subscribers_ > 0) {

@@ -71,7 +71,9 @@ class Fill {
   base::Hash128 hash() const { return hash_; }
   std::string_view key() const { return key_; }
   std::string_view primaryKey() const { return primary_key_; }
-  bool joinable() const { return !ended_ && !detached_ && subscribers_ < kWaiters; }
+  // Whether a request that arrives now may be answered with it: a response that has become stale
+  // while it still arrives may not (RFC 9111 4.2).
+  bool joinable(base::UnixSeconds now) const;
   void purge() { purged_ = true; }  // what it brings was asked for before a purge: it is not kept
   void detach() { detached_ = true; }
   void taskEnded() { task_ended_ = true; }

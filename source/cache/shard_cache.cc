@@ -32,7 +32,7 @@ rt::Task<std::vector<std::string>> ShardCache::start(rt::CancelScope& scope) {
       problems.push_back("cache " + shared_.name + ", stripe " + std::to_string(i) +
                          ": cannot be read (" + std::string(base::name(report.error().code)) +
                          ", errno " + std::to_string(report.error().sys) +
-                         "); nothing is stored in it");
+                         "); nothing is stored in it until it can be");
     }
   }
   co_return problems;

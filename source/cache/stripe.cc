@@ -16,6 +16,7 @@ Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::
       shared_(shared),
       stripe_shared_(*shared.stripes[base::index(id)]),
       store_(*services.reactor, *services.reader, stripe_shared_),
+      recovery_(*services.reactor, 1),
       tasks_(*services.reactor, kMaxFills),
       serving_(*services.reactor, kMaxServing) {}
 
@@ -24,7 +25,30 @@ Stripe::~Stripe() {
 }
 
 rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
-  co_return co_await store_.recover(scope);
+  base::Result<store::RecoveryReport> report = co_await store_.recover(scope);
+  if (!report.ok()) {
+    const bool spawned = recovery_.spawn(recoverAgain());
+    CHECK(spawned);
+  }
+  co_return report;
+}
+
+rt::Task<void> Stripe::recoverAgain() {
+  rt::CancelScope& scope = recovery_.scope();
+  uint64_t pause_ns = kRecoverAgain_ns;
+  for (uint32_t attempts = 1; !store_.ready(); attempts++) {
+    if (!co_await rt::Sleep(services_.reactor->now() + pause_ns, scope)) {
+      co_return;
+    }
+    const store::Unreadable unreadable =
+        attempts < kRecoverStrictly ? store::Unreadable::fails : store::Unreadable::is_lost;
+    base::Result<store::RecoveryReport> report = co_await store_.recover(scope, unreadable);
+    if (report.ok()) {
+      co_await store_.purgeDropped(scope);
+    } else {
+      pause_ns = std::min(2 * pause_ns, kRecoverAgainMost_ns);
+    }
+  }
 }
 
 void Stripe::endFills() {
@@ -34,6 +58,8 @@ void Stripe::endFills() {
 
 rt::Task<void> Stripe::stop() {
   endFills();
+  recovery_.cancelAll();
+  co_await recovery_.join();
   co_await tasks_.join();
   co_await serving_.join();
   co_await store_.stop();
@@ -51,7 +77,7 @@ void Stripe::acquire(AcquireCall& call) {
   const base::Hash128 hash = shared_.hash(request.key);
   const auto running = by_key_.find(hash);
   if (running != by_key_.end() && running->second->key() == request.key &&
-      running->second->joinable()) {
+      running->second->joinable(now())) {
     call.how = AcquireHow::started;
     if (!call.background) {
       running->second->subscribe(*call.subscription, false);
@@ -255,7 +281,9 @@ void Stripe::invalidate(InvalidateCall& call) {
   eraseVariants(call.hash);
   const std::optional<store::Entry> entry = index().erase(call.hash);
   call.found = entry.has_value() && entry->placed();
-  if (call.found && store_.ready() && !stopping_) {
+  if (!store_.ready()) {
+    store_.dropAtRecovery(call.hash);
+  } else if (call.found && !stopping_) {
     spawn(makeDurable(call.hash));
   }
   services_.peers->reply(call);

@@ -43,11 +43,16 @@ class Stripe {
  public:
   static constexpr uint32_t kMaxFills = 4096;
   static constexpr size_t kMaxVariants = 1 << 16;
+  static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
+  static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
+  static constexpr uint32_t kRecoverStrictly = 3;
 
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
 
-  // An error means that nothing can be stored; requests are answered all the same.
+  // Recovers the store. An error means that nothing can be stored yet: requests are answered all
+  // the same, and recovery is tried again (kRecoverAgain_ns, twice as long each time) until it
+  // succeeds. After kRecoverStrictly attempts what cannot be read is given up.
   rt::Task<base::Result<store::RecoveryReport>> start(rt::CancelScope& scope);
   // Every fill ends soon, and no other begins: whoever waits for one is told that it failed.
   void endFills();
@@ -98,6 +103,7 @@ class Stripe {
     size_t operator()(const base::Hash128& h) const { return h.lo; }
   };
   void spawn(rt::Task<void> task);
+  rt::Task<void> recoverAgain();
   rt::Task<void> runFill(Fill* fill);
   rt::Task<void> serveHead(AwaitHeadCall* call);
   rt::Task<void> servePull(PullCall* call);
@@ -112,6 +118,7 @@ class Stripe {
   const CacheShared& shared_;
   store::StripeShared& stripe_shared_;
   store::StripeStore store_;
+  rt::TaskGroup recovery_;
   rt::TaskGroup tasks_;    // fills
   rt::TaskGroup serving_;  // calls that wait
   std::unordered_map<base::Hash128, Fill*, HashOf> by_key_;

@@ -11,19 +11,24 @@ void PurgeSet::add(const PurgeRecord& record) {
     floor = std::max(floor, record.before);
     return;
   }
-  const uint64_t tag = tagOf(record.hash);
-  KeyPurge* purge = nullptr;
+  KeyPurge& purge = purgeOf(record.hash);
+  LogPosition& position = record.soft ? purge.soft : purge.hard;
+  position = std::max(position, record.before);
+}
+
+PurgeSet::KeyPurge& PurgeSet::purgeOf(base::Hash128 hash) {
+  const uint64_t tag = tagOf(hash);
   const auto [first, last] = by_tag_.equal_range(tag);
   for (auto it = first; it != last; ++it) {
-    if (it->second.hash == record.hash) {
-      purge = &it->second;
+    if (it->second.hash == hash) {
+      return it->second;
     }
   }
-  if (purge == nullptr) {
-    purge = &by_tag_.emplace(tag, KeyPurge{record.hash, {}, {}})->second;
-  }
-  LogPosition& position = record.soft ? purge->soft : purge->hard;
-  position = std::max(position, record.before);
+  return by_tag_.emplace(tag, KeyPurge{hash, {}, {}})->second;
+}
+
+void PurgeSet::drop(base::Hash128 hash) {
+  purgeOf(hash).hard = kAfterEverything;
 }
 
 void PurgeSet::addAll(std::span<const PurgeRecord> records) {

@@ -17,8 +17,12 @@ enum class PurgeVerdict : uint8_t { keep, stale, drop };
 
 class PurgeSet {
  public:
+  static constexpr LogPosition kAfterEverything{UINT64_MAX, 0};
+
   void add(const PurgeRecord& record);
   void addAll(std::span<const PurgeRecord> records);
+  // Drops whatever the disk has of a key, for this recovery only.
+  void drop(base::Hash128 hash);
   // Drops everything before a position, for this recovery only: what is left to do when no journal
   // can be read. The next recovery must find a purge of everything in the new journal.
   void raiseFloor(LogPosition before);
@@ -46,6 +50,7 @@ class PurgeSet {
     LogPosition hard;  // zero: none
     LogPosition soft;
   };
+  KeyPurge& purgeOf(base::Hash128 hash);
   static PurgeVerdict worse(PurgeVerdict a, PurgeVerdict b) { return a < b ? b : a; }
   static PurgeVerdict keyVerdict(const KeyPurge& purge, LogPosition at);
   PurgeVerdict floorVerdict(LogPosition at) const;

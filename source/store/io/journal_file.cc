@@ -54,14 +54,20 @@ rt::Task<base::Status> JournalFile::sync(int fd, rt::CancelScope& scope) {
   co_return base::Unit{};
 }
 
-rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, rt::CancelScope& scope) {
+rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, Unreadable unreadable,
+                                            rt::CancelScope& scope) {
   JournalRead best;
   bool found = false;
   bool damaged = false;
+  lost_ = false;
   for (uint32_t i = 0; i < fds_.size(); i++) {
     base::Result<std::vector<std::byte>> bytes = co_await readFile(fds_[i], scope);
     if (!bytes.ok()) {
-      co_return bytes.error();
+      if (unreadable == Unreadable::fails || scope.requested()) {
+        co_return bytes.error();
+      }
+      damaged = true;
+      continue;
     }
     if (bytes.value().empty()) {
       continue;
@@ -85,7 +91,7 @@ rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, rt::CancelScope& s
     generation_ = best.header.generation;
   } else if (damaged) {
     // Nothing is known of past purges: nothing stored may be served.
-    purges.raiseFloor(LogPosition{UINT64_MAX, 0});
+    purges.raiseFloor(PurgeSet::kAfterEverything);
     lost_ = true;
   }
   co_return base::Unit{};

@@ -17,6 +17,10 @@
 
 namespace store {
 
+// What a recovery makes of bytes that the disk does not give: it fails, so that it can be tried
+// again, or it takes them for lost.
+enum class Unreadable : uint8_t { fails, is_lost };
+
 class JournalFile {
  public:
   static constexpr uint64_t kCompactBytes = 4 << 20;
@@ -27,8 +31,8 @@ class JournalFile {
       : fds_(fds), data_fd_(data_fd), salt_(salt) {}
 
   // Reads what is there. Purges are added to `purges`; if acknowledged ones were lost to damage,
-  // everything they may have concerned is dropped.
-  rt::Task<base::Status> recover(PurgeSet& purges, rt::CancelScope& scope);
+  // everything they may have concerned is dropped. May be called again after an error.
+  rt::Task<base::Status> recover(PurgeSet& purges, Unreadable unreadable, rt::CancelScope& scope);
   // Starts a new, compacted file of this generation, greater than any before.
   rt::Task<base::Status> begin(uint64_t generation, uint32_t now_s, rt::CancelScope& scope);
   // Appends and syncs.

@@ -8,13 +8,21 @@
 
 namespace store {
 
-rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& scope) {
+rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& scope,
+                                                            Unreadable unreadable) {
+  CHECK(!ready());
   RecoveryReport report;
-  base::Status journal = co_await journal_.recover(purges_, scope);
+  purges_ = PurgeSet();
+  base::Status journal = co_await journal_.recover(purges_, unreadable, scope);
   if (!journal.ok()) {
     co_return journal.error();
   }
-  base::Status headers = co_await readSequences(scope);
+  applyDropped();
+  std::vector<uint32_t> lost;
+  base::Status headers = co_await readSequences(unreadable, lost, scope);
+  if (headers.ok() && !lost.empty()) {
+    headers = co_await blank(lost, scope);
+  }
   if (!headers.ok()) {
     co_return headers.error();
   }
@@ -34,9 +42,10 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   for (uint32_t segment = 0; segment < shared_.table->count(); segment++) {
     if (shared_.table->sequence(segment) > known) {
       base::Status read = co_await readSegment(segment, merge, report, scope);
-      if (!read.ok()) {
+      if (!read.ok() && (unreadable == Unreadable::fails || scope.requested())) {
         co_return read.error();
       }
+      report.segments_lost += read.ok() ? 0 : 1;  // its number counts: the next life begins behind
     }
   }
   const uint64_t life = merge.nextLife(journal_.generation(), known);
@@ -45,6 +54,15 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   if (!begun.ok()) {
     co_return begun.error();
   }
+  startLog(life);
+  report.segments_lost += static_cast<uint32_t>(lost.size());
+  report.entries = shared_.index->size();
+  report.purged = merge.count(Recovered::purged);
+  co_return report;
+}
+
+// The log goes on behind what the segment table holds, in a life of its own.
+void StripeStore::startLog(uint64_t life) {
   AllocatorOptions options;
   options.segment_bytes = shared_.files.superblock.segment_bytes;
   options.next_sequence = firstSequence(life);
@@ -66,25 +84,54 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   log_->start();
   const bool spawned = background_.spawn(snapshotLoop());
   CHECK(spawned);
-  report.entries = shared_.index->size();
-  report.purged = merge.count(Recovered::purged);
-  co_return report;
 }
 
 // The sequence that each segment's header has now: a read a segment, many in flight.
-rt::Task<base::Status> StripeStore::readSequences(rt::CancelScope& scope) {
-  base::Status status = base::Unit{};
+rt::Task<base::Status> StripeStore::readSequences(Unreadable unreadable,
+                                                  std::vector<uint32_t>& lost,
+                                                  rt::CancelScope& scope) {
+  HeaderScan scan{unreadable, &lost, base::Unit{}};
   rt::TaskGroup readers(reactor_, kHeaderReads, scope);
   for (uint32_t first = 0; first < std::min(kHeaderReads, shared_.table->count()); first++) {
-    const bool spawned = readers.spawn(readSequencesFrom(first, &status, &scope));
+    const bool spawned = readers.spawn(readSequencesFrom(first, &scan, &scope));
     CHECK(spawned);
   }
   co_await readers.join();
-  co_return status;
+  // A disk that gives no header at all is not one with bad places.
+  if (scan.status.ok() && lost.size() == shared_.table->count()) {
+    co_return base::Error{base::Code::io_error, base::Blame::disk};
+  }
+  co_return scan.status;
+}
+
+// Gives up segments whose header could not be read: should it be readable another time, what they
+// hold may be older than purges that have been forgotten by then.
+rt::Task<base::Status> StripeStore::blank(std::vector<uint32_t> segments, rt::CancelScope& scope) {
+  base::Result<rt::Buffer> page = co_await reader_.pool().take(kPageBytes, scope);
+  if (!page.ok()) {
+    co_return page.error();
+  }
+  const std::span<std::byte> zeros = page.value().span().first(kPageBytes);
+  std::fill(zeros.begin(), zeros.end(), std::byte{0});
+  for (const uint32_t segment : segments) {
+    const rt::IoResult written = co_await rt::FileOp(
+        rt::OpKind::write, shared_.files.data_fd, zeros,
+        segmentOffset(segment, shared_.files.superblock.segment_bytes), false, scope, base::kNever);
+    if (written.result != static_cast<int32_t>(kPageBytes)) {
+      co_return written.ok() ? base::Error{base::Code::io_error, base::Blame::disk}
+                             : written.error(base::Blame::disk);
+    }
+  }
+  const rt::IoResult synced = co_await rt::FileOp(rt::OpKind::fsync, shared_.files.data_fd, {}, 0,
+                                                  false, scope, base::kNever);
+  if (!synced.ok()) {
+    co_return synced.error(base::Blame::disk);
+  }
+  co_return base::Unit{};
 }
 
 // Every kHeaderReads-th segment.
-rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, base::Status* status,
+rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, HeaderScan* scan,
                                               rt::CancelScope* scope) {
   base::Result<rt::Buffer> page = co_await reader_.pool().take(kPageBytes, *scope);
   for (uint32_t segment = first; page.ok() && segment < shared_.table->count();
@@ -93,15 +140,20 @@ rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, base::Status* stat
     base::Status read = co_await reader_.readBytes(
         shared_.files.data_fd, bytes,
         segmentOffset(segment, shared_.files.superblock.segment_bytes), *scope, base::kNever);
-    if (!read.ok()) {
-      *status = read;
+    if (!read.ok() && (scan->unreadable == Unreadable::fails || scope->requested())) {
+      scan->status = read;
       co_return;
+    }
+    if (!read.ok()) {
+      scan->lost->push_back(segment);
+      shared_.table->setSequence(segment, 0);
+      continue;
     }
     base::Result<SegmentHeader> header = decodeSegmentHeader(bytes, identity(segment));
     shared_.table->setSequence(segment, header.ok() ? header.value().sequence : 0);
   }
   if (!page.ok()) {
-    *status = page.error();
+    scan->status = page.error();
   }
 }
 

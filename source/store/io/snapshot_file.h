@@ -18,8 +18,8 @@ class SnapshotFiles {
       : pool_(pool), fds_(fds), salt_(salt) {}
 
   // Reads the newest complete snapshot, entry by entry, into `take` (a callable: header, sequences,
-  // entry). False when there is none; entries that were given before a bad block are true all the
-  // same.
+  // entry). False when there is none that can be read; entries that were given before a bad block
+  // are true all the same. Error: cancelled.
   template <class Take>
   rt::Task<base::Result<bool>> load(Take& take, rt::CancelScope& scope);
   // Writes and syncs one; the index may change meanwhile.
@@ -55,11 +55,11 @@ rt::Task<base::Result<bool>> SnapshotFiles::load(Take& take, rt::CancelScope& sc
     std::vector<PlacedEntry> entries;
     for (uint32_t index = 0; fd >= 0; index++) {
       base::Result<bool> read = co_await readBlock(fd, index, block, scope);
-      if (!read.ok()) {
+      if (!read.ok() && scope.requested()) {
         co_return read.error();
       }
-      base::Status fed = read.value() ? decoder.feed(block, entries)
-                                      : base::Status(base::Error{base::Code::corrupt});
+      base::Status fed = read.ok() && read.value() ? decoder.feed(block, entries)
+                                                   : base::Status(base::Error{base::Code::corrupt});
       for (const PlacedEntry& entry : entries) {
         take(decoder.header(), decoder.sequences(), entry);
       }

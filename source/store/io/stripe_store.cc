@@ -152,6 +152,38 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   co_return concerned;
 }
 
+void StripeStore::dropAtRecovery(base::Hash128 hash) {
+  CHECK(!ready());
+  // For the recovery that may be under way; the next one begins with all of them.
+  if (dropped_.size() < kMaxDropped) {
+    dropped_.push_back(hash);
+    purges_.drop(hash);
+  } else {
+    all_dropped_ = true;
+    purges_.raiseFloor(PurgeSet::kAfterEverything);
+  }
+}
+
+void StripeStore::applyDropped() {
+  for (const base::Hash128& hash : dropped_) {
+    purges_.drop(hash);
+  }
+  if (all_dropped_) {
+    purges_.raiseFloor(PurgeSet::kAfterEverything);
+  }
+}
+
+rt::Task<void> StripeStore::purgeDropped(rt::CancelScope& scope) {
+  if (std::exchange(all_dropped_, false)) {
+    dropped_.clear();
+    static_cast<void>(co_await purgeAll(scope));
+  }
+  const std::vector<base::Hash128> keys = std::exchange(dropped_, {});
+  for (const base::Hash128& hash : keys) {
+    static_cast<void>(co_await purge(hash, false, scope));
+  }
+}
+
 // In steps, with other work in between; records appended meanwhile are later in the log and stay.
 rt::Task<uint64_t> StripeStore::eraseBefore(LogPosition before) {
   uint64_t erased = 0;

@@ -51,6 +51,7 @@ struct RecoveryReport {
   uint64_t entries = 0;
   uint32_t segments_read = 0;    // by footer or walk
   uint32_t segments_walked = 0;  // no footer
+  uint32_t segments_lost = 0;    // unreadable; they are written over
   uint64_t purged = 0;
 };
 
@@ -58,12 +59,15 @@ class StripeStore {
  public:
   static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
+  static constexpr size_t kMaxDropped = 65536;
 
   StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared);
   ~StripeStore();
 
-  // Before anything else. An error means the disk cannot be read: the stripe then stores nothing.
-  rt::Task<base::Result<RecoveryReport>> recover(rt::CancelScope& scope);
+  // Before anything else. An error means the disk cannot be read or written: the stripe stores
+  // nothing until a later call succeeds.
+  rt::Task<base::Result<RecoveryReport>> recover(rt::CancelScope& scope,
+                                                 Unreadable unreadable = Unreadable::fails);
   bool ready() const { return log_ != nullptr; }
   // Nobody appends any more: writes everything out and saves a snapshot.
   rt::Task<void> stop();
@@ -72,18 +76,33 @@ class StripeStore {
   IndexShard& index() { return *shared_.index; }
   StripeShared& shared() { return shared_; }
 
+  // While the store is not ready: a recovery of this process does not bring the key back, nor, once
+  // there are more than kMaxDropped, anything. What the index has already is the caller's to erase.
+  void dropAtRecovery(base::Hash128 hash);
+  // Once it is ready: makes durable what was dropped in that way.
+  rt::Task<void> purgeDropped(rt::CancelScope& scope);
+
   // Durable and in force on every shard when it returns. The number of objects it concerned.
   rt::Task<base::Result<uint64_t>> purge(base::Hash128 hash, bool soft, rt::CancelScope& scope);
   rt::Task<base::Result<uint64_t>> purgeAll(rt::CancelScope& scope);
 
  private:
-  rt::Task<base::Status> readSequences(rt::CancelScope& scope);
-  rt::Task<void> readSequencesFrom(uint32_t first, base::Status* status, rt::CancelScope* scope);
+  struct HeaderScan {
+    Unreadable unreadable;
+    std::vector<uint32_t>* lost;  // segments whose header could not be read
+    base::Status status;
+  };
+  rt::Task<base::Status> readSequences(Unreadable unreadable, std::vector<uint32_t>& lost,
+                                       rt::CancelScope& scope);
+  rt::Task<void> readSequencesFrom(uint32_t first, HeaderScan* scan, rt::CancelScope* scope);
+  rt::Task<base::Status> blank(std::vector<uint32_t> segments, rt::CancelScope& scope);
   rt::Task<base::Status> readSegment(uint32_t segment, RecoveryMerge& merge, RecoveryReport& report,
                                      rt::CancelScope& scope);
   rt::Task<base::Status> save(rt::CancelScope& scope);
   rt::Task<void> snapshotLoop();
   rt::Task<uint64_t> eraseBefore(LogPosition before);
+  void startLog(uint64_t life);
+  void applyDropped();
   SegmentIdentity identity(uint32_t segment) const;
 
   rt::Reactor& reactor_;
@@ -92,6 +111,8 @@ class StripeStore {
   JournalFile journal_;
   SnapshotFiles snapshots_;
   PurgeSet purges_;
+  std::vector<base::Hash128> dropped_;  // keys, before the store was ready
+  bool all_dropped_ = false;
   std::unique_ptr<SegmentAllocator> allocator_;
   std::unique_ptr<StripeLog> log_;
   rt::TaskGroup background_;

@@ -66,7 +66,7 @@ class Process {
 
  private:
   rt::Task<void> recovering(base::Status* status) {
-    *status = co_await journal_->recover(purges_, host_.scope());
+    *status = co_await journal_->recover(purges_, Unreadable::fails, host_.scope());
     if (status->ok()) {
       *status = co_await journal_->begin(journal_->generation() + 1, 1, host_.scope());
     }

@@ -338,5 +338,93 @@ TEST(PurgeAll, WhatIsWrittenAgainMeanwhileGoesToo) {
   EXPECT_GT(copies, 0U);
 }
 
+// Each life stores some, and purges one of them.
+void fillAndStop(StripeWorld& world) {
+  Life life(world);
+  ASSERT_TRUE(life.recover().ok());
+  for (uint64_t i = 0; i < 60; i++) {
+    ASSERT_EQ(life.append({.key = keyOf(i), .version = i, .bytes = 60'000}).code, base::Code::ok);
+  }
+  ASSERT_TRUE(life.purge(keyOf(59)).ok());
+  life.stop();
+}
+
+TEST(Recover, SucceedsOnceTheDiskReadsAgain) {
+  StripeWorld world(31);
+  fillAndStop(world);
+  Life life(world);
+  sim::DiskOptions broken;
+  broken.read_error = sim::kAlways;
+  world.world.disk().setOptions(broken);
+  EXPECT_FALSE(life.recover().ok());
+  EXPECT_FALSE(life.recover(Unreadable::is_lost).ok());  // nothing at all can be read
+  EXPECT_FALSE(life.store().ready());
+  EXPECT_FALSE(life.purge(keyOf(1)).ok());
+  broken.read_error = 0;
+  broken.write_error = sim::kAlways;
+  world.world.disk().setOptions(broken);
+  EXPECT_FALSE(life.recover().ok());  // its new journal cannot be written
+  world.world.disk().setOptions(sim::DiskOptions());
+  const base::Result<RecoveryReport> report = life.recover();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report.value().entries, 59U);
+  EXPECT_EQ(report.value().segments_lost, 0U);
+  EXPECT_TRUE(life.read(keyOf(58)).has_value());
+  EXPECT_FALSE(life.read(keyOf(59)).has_value());
+  life.stop();
+}
+
+TEST(Recover, GivesUpWhatStaysUnreadableAndForgetsNoPurgeOfIt) {
+  for (uint64_t seed = 100; seed < 120; seed++) {
+    StripeWorld world(seed);
+    fillAndStop(world);
+    {
+      Life life(world);
+      sim::DiskOptions broken;
+      broken.read_error = sim::kAlways / 3;
+      world.world.disk().setOptions(broken);
+      const base::Result<RecoveryReport> report = life.recover(Unreadable::is_lost);
+      world.world.disk().setOptions(sim::DiskOptions());
+      if (!report.ok()) {
+        ASSERT_TRUE(life.recover().ok());  // every header was refused
+      }
+      ASSERT_EQ(life.append({.key = keyOf(70), .version = 1, .bytes = 60'000}).code,
+                base::Code::ok);
+      EXPECT_FALSE(life.read(keyOf(59)).has_value());
+      life.stop();
+    }
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    EXPECT_FALSE(life.read(keyOf(59)).has_value()) << "seed " << seed;
+    EXPECT_TRUE(life.read(keyOf(70)).has_value()) << "seed " << seed;
+    life.stop();
+  }
+}
+
+TEST(Recover, BringsNothingBackThatWasInvalidatedBefore) {
+  for (const size_t keys : {size_t{1}, StripeStore::kMaxDropped, StripeStore::kMaxDropped + 1}) {
+    const bool others_stay = keys <= StripeStore::kMaxDropped;
+    StripeWorld world(33);
+    fillAndStop(world);
+    {
+      Life life(world);
+      life.store().dropAtRecovery(life.hash(keyOf(0)));
+      for (size_t i = 1; i < keys; i++) {
+        life.store().dropAtRecovery(life.hash("http://example.com/never/" + std::to_string(i)));
+      }
+      ASSERT_TRUE(life.recover().ok());
+      EXPECT_FALSE(life.entry(keyOf(0)).has_value());
+      EXPECT_EQ(life.entry(keyOf(58)).has_value(), others_stay);
+      life.purgeDropped();
+      life.die(true);
+    }
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    EXPECT_FALSE(life.read(keyOf(0)).has_value());
+    EXPECT_EQ(life.read(keyOf(58)).has_value(), others_stay);
+    life.stop();
+  }
+}
+
 }  // namespace
 }  // namespace store

@@ -82,14 +82,15 @@ void Life::finish() {
   CHECK(ran == sim::Ran::done);
 }
 
-rt::Task<void> Life::recovering(std::optional<base::Result<RecoveryReport>>* report) {
-  base::Result<RecoveryReport> result = co_await store_->recover(host_.scope());
+rt::Task<void> Life::recovering(Unreadable unreadable,
+                                std::optional<base::Result<RecoveryReport>>* report) {
+  base::Result<RecoveryReport> result = co_await store_->recover(host_.scope(), unreadable);
   report->emplace(result);
 }
 
-base::Result<RecoveryReport> Life::recover() {
+base::Result<RecoveryReport> Life::recover(Unreadable unreadable) {
   std::optional<base::Result<RecoveryReport>> report;
-  host_.spawn(recovering(&report));
+  host_.spawn(recovering(unreadable, &report));
   finish();
   return *report;
 }
@@ -193,6 +194,15 @@ base::Result<uint64_t> Life::purgeAll() {
   host_.spawn(purgingAll(&outcome));
   finish();
   return *outcome;
+}
+
+rt::Task<void> Life::purgingDropped() {
+  co_await store_->purgeDropped(host_.scope());
+}
+
+void Life::purgeDropped() {
+  host_.spawn(purgingDropped());
+  finish();
 }
 
 rt::Task<void> Life::purgingAllStatus(std::optional<base::Status>* outcome) {

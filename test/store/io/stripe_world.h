@@ -69,7 +69,7 @@ class Life {
   Life(const Life&) = delete;
   Life& operator=(const Life&) = delete;
 
-  base::Result<RecoveryReport> recover();
+  base::Result<RecoveryReport> recover(Unreadable unreadable = Unreadable::fails);
   void stop();
   // The process dies, and with `power` so does the disk's cache.
   void die(bool power);
@@ -79,6 +79,7 @@ class Life {
   void flush();
   base::Result<uint64_t> purge(const std::string& key, bool soft = false);
   base::Result<uint64_t> purgeAll();
+  void purgeDropped();
   // Verifies what it finds: a record that is intact but not what it claims to be ends the program.
   // What lies in the write buffer is written first.
   std::optional<FoundRecord> read(const std::string& key);
@@ -104,7 +105,8 @@ class Life {
 
  private:
   StripeFiles openFiles();
-  rt::Task<void> recovering(std::optional<base::Result<RecoveryReport>>* report);
+  rt::Task<void> recovering(Unreadable unreadable,
+                            std::optional<base::Result<RecoveryReport>>* report);
   rt::Task<void> stopping();
   rt::Task<void> appending(Piece piece, AppendOutcome* outcome);
   rt::Task<void> flushing();
@@ -112,6 +114,7 @@ class Life {
                          std::optional<base::Result<uint64_t>>* outcome);
   rt::Task<void> purgingStatus(std::string key, bool soft, std::optional<base::Status>* outcome);
   rt::Task<void> purgingAll(std::optional<base::Result<uint64_t>>* outcome);
+  rt::Task<void> purgingDropped();
   rt::Task<void> purgingAllStatus(std::optional<base::Status>* outcome);
   rt::Task<void> reading(std::string key, std::optional<FoundRecord>* found);
 
