@@ -53,7 +53,8 @@ static_assert(holds<rt::ReactorStats>(std::size(kReactor), 0), "a new member nee
 constexpr Figure<rt::PeersStats> kCalls[] = {
     {counter, "sent", "Calls made to other shards", &rt::PeersStats::calls_sent},
     {counter, "served", "Calls answered for other shards", &rt::PeersStats::calls_served},
-    {counter, "waited", "Calls that had to wait for credits", &rt::PeersStats::calls_waited},
+    {counter, "waited", "Calls and replies that waited for room in a ring",
+     &rt::PeersStats::waited},
 };
 static_assert(holds<rt::PeersStats>(std::size(kCalls), 0), "a new member needs a row");
 

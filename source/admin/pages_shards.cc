@@ -101,7 +101,7 @@ constexpr Row kRows[] = {
      }},
     {"calls_sent", [](const ShardStats& s) { return s.peers.calls_sent; }},
     {"calls_served", [](const ShardStats& s) { return s.peers.calls_served; }},
-    {"calls_waited", [](const ShardStats& s) { return s.peers.calls_waited; }},
+    {"calls_waited", [](const ShardStats& s) { return s.peers.waited; }},
 };
 
 void writeLatencyJson(JsonWriter& out, std::string_view name,

@@ -13,7 +13,7 @@ struct CallHeader;
 
 class PeerLink {
  public:
-  static constexpr uint32_t kSlots = 512;  // calls in flight a peer (256) and as many replies
+  static constexpr uint32_t kSlots = 512;  // messages; what finds them taken waits at the sender
 
   // By the sending shard only. False when full.
   bool push(CallHeader* call) {

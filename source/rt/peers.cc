@@ -10,10 +10,7 @@ Mesh::Mesh(uint16_t shards)
       parked_(std::make_unique<ParkedFlag[]>(shards)) {}
 
 Peers::Peers(Reactor& reactor, Mesh& mesh, base::ShardId self)
-    : reactor_(reactor), mesh_(mesh), self_(self) {
-  for (uint16_t i = 0; i < mesh.size(); i++) {
-    credits_.push_back(std::make_unique<Credits>(kCallsPerPeer));
-  }
+    : reactor_(reactor), mesh_(mesh), self_(self), lines_(mesh.size()) {
   reactor_.attachPeers(this);
 }
 
@@ -21,22 +18,17 @@ Peers::~Peers() {
   reactor_.attachPeers(nullptr);
 }
 
-Task<uint64_t> Peers::call(base::ShardId to, CallHeader& call) {
-  const uint64_t begun_ns = reactor_.engine().monotonic().ns;
+void Peers::begin(base::ShardId to, CallHeader& call, Runnable& caller) {
+  call.caller = &caller;
   call.from = self_;
   call.is_reply = false;
-  call.sent_ns = begun_ns;
+  call.sent_ns = reactor_.engine().monotonic().ns;
   stats_.calls_sent++;
-  Credits& credits = *credits_[base::index(to)];
-  if (!credits.tryAcquire(1)) {
-    stats_.calls_waited++;
-    CancelScope never;
-    base::Status taken = co_await credits.acquire(1, never);
-    CHECK(taken.ok());
-  }
-  co_await Sent{*this, to, call};
-  credits.release(1);
-  co_return reactor_.engine().monotonic().ns - begun_ns;
+  send(to, call);
+}
+
+uint64_t Peers::sinceSent(const CallHeader& call) const {
+  return reactor_.engine().monotonic().ns - call.sent_ns;
 }
 
 void Peers::send(base::ShardId to, CallHeader& call) {
@@ -44,11 +36,43 @@ void Peers::send(base::ShardId to, CallHeader& call) {
     serveOne(call);
     return;
   }
-  const bool pushed = mesh_.link(self_, to).push(&call);
-  CHECK(pushed);  // credits keep calls and replies below the number of slots
+  Line& line = lines_[base::index(to)];
+  if (line.first == nullptr && push(to, call)) {
+    return;
+  }
+  call.next = nullptr;
+  (line.last == nullptr ? line.first : line.last->next) = &call;
+  line.last = &call;
+  in_line_++;
+  stats_.waited++;
+}
+
+bool Peers::push(base::ShardId to, CallHeader& call) {
+  if (!mesh_.link(self_, to).push(&call)) {
+    return false;
+  }
   if (mesh_.parked(to).parked.load(std::memory_order_seq_cst)) {
     reactor_.engine().ring(to);
   }
+  return true;
+}
+
+// Once it is in the ring a message is its receiver's: `next` is read before.
+bool Peers::moveLine(base::ShardId to) {
+  Line& line = lines_[base::index(to)];
+  bool moved = false;
+  while (line.first != nullptr) {
+    CallHeader* first = line.first;
+    CallHeader* next = first->next;
+    if (!push(to, *first)) {
+      break;
+    }
+    line.first = next;
+    line.last = next == nullptr ? nullptr : line.last;
+    in_line_--;
+    moved = true;
+  }
+  return moved;
 }
 
 void Peers::reply(CallHeader& call) {
@@ -70,6 +94,9 @@ void Peers::serveOne(CallHeader& call) {
 
 bool Peers::drain() {
   bool any = false;
+  for (uint16_t to = 0; in_line_ > 0 && to < mesh_.size(); to++) {
+    any = moveLine(base::ShardId{to}) || any;
+  }
   for (uint16_t from = 0; from < mesh_.size(); from++) {
     if (from == base::index(self_)) {
       continue;
@@ -92,6 +119,9 @@ bool Peers::drain() {
 }
 
 bool Peers::park() {
+  if (in_line_ > 0) {
+    return false;  // nobody says when there is room in a ring
+  }
   mesh_.parked(self_).parked.store(true, std::memory_order_seq_cst);
   for (uint16_t from = 0; from < mesh_.size(); from++) {
     if (from != base::index(self_) && !mesh_.link(base::ShardId{from}, self_).empty()) {

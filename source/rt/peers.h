@@ -3,8 +3,9 @@
 // nothing after.
 //
 // Rules: calls form a DAG (session to stripe, control to shard): a stripe's handler never calls
-// another stripe. At most kCallsPerPeer calls are in flight to one peer, so a ring never overflows;
-// more wait.
+// another stripe. A call may take as long as it likes without being in the way of others. What
+// finds its ring full waits in line at the sender, in the call itself, so there are never more of
+// them than callers; the line moves on in the sender's next turns.
 #pragma once
 
 #include <array>
@@ -13,10 +14,8 @@
 #include <vector>
 
 #include "source/base/types.h"
-#include "source/rt/credits.h"
 #include "source/rt/peer_link.h"
 #include "source/rt/reactor.h"
-#include "source/rt/task.h"
 
 namespace rt {
 
@@ -29,6 +28,7 @@ struct CallHeader {
   bool is_reply = false;
   base::ShardId from{};
   Runnable* caller = nullptr;
+  CallHeader* next = nullptr;  // in line for a ring
   uint64_t sent_ns = 0;
 };
 
@@ -52,13 +52,12 @@ class Mesh {
 struct PeersStats {
   uint64_t calls_sent = 0;
   uint64_t calls_served = 0;
-  uint64_t calls_waited = 0;  // calls that found their peer's credits used up
+  uint64_t waited = 0;  // calls and replies that found their ring full
 };
 
 // One shard's end of the mesh.
 class Peers {
  public:
-  static constexpr uint32_t kCallsPerPeer = 256;
   static constexpr uint32_t kDrainQuota = 128;  // messages taken from one peer in a turn
 
   Peers(Reactor& reactor, Mesh& mesh, base::ShardId self);
@@ -73,10 +72,11 @@ class Peers {
   using Handler = void (*)(void* context, CallHeader& call);
   void serve(Verb verb, Handler handler, void* context) { handlers_[verb] = {handler, context}; }
 
-  // Sends `call` (a struct derived from CallHeader, with its verb set) and waits for the reply.
-  // Cannot be cancelled: a caller that gives up says so with another call, and still waits for this
-  // one. Time from sending to reply, in nanoseconds, is what it returns.
-  Task<uint64_t> call(base::ShardId to, CallHeader& call);
+  // co_await peers.call(to, call): sends `call` (a struct derived from CallHeader, with its verb
+  // set) and waits for the reply. Cannot be cancelled: a caller that gives up says so with another
+  // call, and still waits for this one. Gives the time from sending to reply, in nanoseconds.
+  class Sent;
+  Sent call(base::ShardId to, CallHeader& call);
   // Ends a call that this shard was serving.
   void reply(CallHeader& call);
 
@@ -90,28 +90,45 @@ class Peers {
     Handler handler = nullptr;
     void* context = nullptr;
   };
-  // Suspends the caller, then sends.
-  struct Sent {
-    Peers& peers;
-    base::ShardId to;
-    CallHeader& call;
-    bool await_ready() const noexcept { return false; }
-    template <class P>
-    void await_suspend(std::coroutine_handle<P> handle) {
-      call.caller = &handle.promise();
-      peers.send(to, call);
-    }
-    void await_resume() {}
+  // Messages for one peer whose ring was full, oldest first.
+  struct Line {
+    CallHeader* first = nullptr;
+    CallHeader* last = nullptr;
   };
+  void begin(base::ShardId to, CallHeader& call, Runnable& caller);
+  uint64_t sinceSent(const CallHeader& call) const;
   void send(base::ShardId to, CallHeader& call);
+  bool push(base::ShardId to, CallHeader& call);
+  bool moveLine(base::ShardId to);
   void serveOne(CallHeader& call);
 
   Reactor& reactor_;
   Mesh& mesh_;
   base::ShardId self_;
   std::array<Entry, kVerbs> handlers_{};
-  std::vector<std::unique_ptr<Credits>> credits_;
+  std::vector<Line> lines_;  // by peer
+  size_t in_line_ = 0;
   PeersStats stats_;
 };
+
+class Peers::Sent {
+ public:
+  Sent(Peers& peers, base::ShardId to, CallHeader& call) : peers_(peers), to_(to), call_(call) {}
+  bool await_ready() const noexcept { return false; }
+  template <class P>
+  void await_suspend(std::coroutine_handle<P> handle) {
+    peers_.begin(to_, call_, handle.promise());
+  }
+  uint64_t await_resume() const { return peers_.sinceSent(call_); }
+
+ private:
+  Peers& peers_;
+  base::ShardId to_;
+  CallHeader& call_;
+};
+
+inline Peers::Sent Peers::call(base::ShardId to, CallHeader& call) {
+  return Sent(*this, to, call);
+}
 
 }  // namespace rt
