@@ -64,6 +64,10 @@ constexpr Figure<store::ReadStats> kReads[] = {
     {counter, "short_reads", "Reads that had to be continued", &store::ReadStats::short_reads},
     {counter, "read_errors", "Reads that the disk refused", &store::ReadStats::errors},
     {counter, "read_timeouts", "Reads given up at their deadline", &store::ReadStats::timeouts},
+    {counter, "reads_refused", "Reads not tried since the disk was out of use",
+     &store::ReadStats::refused},
+    {gauge, "reads_left", "Reads past their deadline that the disk still has",
+     &store::ReadStats::left},
     {counter, "corrupt_records", "Records whose checksum did not hold", &store::ReadStats::corrupt},
     {counter, "stale_locations", "Records found overwritten by newer ones",
      &store::ReadStats::stale_locations},
@@ -142,6 +146,8 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
     {counter, "purges", "Purges, of one key or of everything", &cache::StripeStats::purges},
     {counter, "invalidations", "Keys invalidated by unsafe requests",
      &cache::StripeStats::invalidations},
+    {counter, "invalidations_lost", "Invalidations that a crash may undo",
+     &cache::StripeStats::invalidations_lost},
 };
 static_assert(holds<cache::StripeStats>(std::size(kStripe), 0), "a new member needs a row");
 
@@ -163,6 +169,14 @@ constexpr Figure<shard::CacheReport> kCache[] = {
      &shard::CacheReport::memory_budget_bytes},
     {gauge, "memory_objects", "Objects held in memory", &shard::CacheReport::memory_objects},
     {gauge, "fills_active", "Fetches in progress", &shard::CacheReport::fills_active},
+    {gauge, "stripes_recovering", "Stripes whose contents are not known yet",
+     &shard::CacheReport::stripes_recovering},
+    {gauge, "stripes_not_written", "Stripes whose disk is out of use for writes",
+     &shard::CacheReport::stripes_not_written},
+    {gauge, "shards_not_reading", "Shards for whose reads the disk is out of use",
+     &shard::CacheReport::shards_not_reading},
+    {counter, "disk_outages", "Times that a disk was taken out of use",
+     &shard::CacheReport::disk_outages},
 };
 
 constexpr Figure<shard::ShardStats> kShard[] = {

@@ -34,6 +34,7 @@ std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards)
       CacheReport& into = by_name[from.name];
       into.name = from.name;
       into.stripes_owned += from.stripes_owned;
+      into.disk_trouble += into.disk_trouble.empty() ? from.disk_trouble : std::string();
       addFigures(cacheFigures(), into, from);
       addFigures(ramFigures(), into.memory, from.memory);
       addFigures(lookupFigures(), into.lookups, from.lookups);
@@ -63,6 +64,14 @@ void eachFigure(const CacheReport& cache, Visit visit) {
   table(lookupFigures(), cache.lookups);
   table(stripeFigures(), cache.stripe);
   table(writeFigures(), cache.writes);
+}
+
+// Whether the disk is in use, and why not.
+std::string diskText(const CacheReport& cache) {
+  if (!cache.disk_trouble.empty()) {
+    return "out of use (" + cache.disk_trouble + ")";
+  }
+  return cache.stripes_recovering > 0 ? "recovering" : "in use";
 }
 
 const config::CacheConfig* findCache(const config::Snapshot& snapshot, std::string_view name) {
@@ -262,6 +271,7 @@ rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
     for (const CacheReport& cache : caches) {
       const config::CacheConfig* config = findCache(snapshot, cache.name);
       out += cache.name + "::path::" + (config == nullptr ? "" : config->path) + "\n";
+      out += cache.name + "::disk::" + diskText(cache) + "\n";
       eachFigure(cache, [&](std::string_view name, uint64_t value) {
         out += cache.name + "::" + std::string(name) + "::" + std::to_string(value) + "\n";
       });
@@ -276,6 +286,7 @@ rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
     out.beginObject();
     out.member("name", cache.name);
     out.member("path", config == nullptr ? std::string_view() : config->path);
+    out.member("disk", diskText(cache));
     eachFigure(cache, [&out](std::string_view name, uint64_t value) { out.member(name, value); });
     out.endObject();
   }

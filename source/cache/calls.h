@@ -125,11 +125,13 @@ struct LeaveCall : rt::CallHeader {
   Subscription* subscription = nullptr;
 };
 
-// Replies once what the owner's write buffers held has been written.
+// Replies once what the owner's write buffers held has been written, or cannot be.
 struct AwaitFlushCall : rt::CallHeader {
   AwaitFlushCall() { rt::CallHeader::verb = cache::verb(Verb::await_flush); }
   uint16_t cache = 0;
   uint16_t stripe = 0;
+  // Reply.
+  bool written = false;
 };
 
 // Durable and in force everywhere when the reply comes.
@@ -153,7 +155,7 @@ struct InvalidateCall : rt::CallHeader {
   uint16_t stripe = 0;
   base::Hash128 hash;
   std::string_view key;
-  std::optional<store::Entry> note;  // only this hit-for-miss note, which is out of date
+  std::optional<store::Entry> only;  // nothing but this entry, which is of no use
   // Reply.
   bool found = false;
 };

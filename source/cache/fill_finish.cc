@@ -1,4 +1,5 @@
 // The end of a fill whose body is whole: its records, its place in the index, its copy in memory.
+#include <algorithm>
 #include <utility>
 
 #include "source/cache/fill.h"
@@ -65,8 +66,11 @@ rt::Task<bool> Fill::appendHead() {
   if (parts_.back()->writer.has_value() && parts_.back()->length > 0) {
     co_await closeChunk();
   }
+  const bool lost = std::ranges::any_of(extents_, [this](const store::Extent& extent) {
+    return stripe_.log().isLost(extent.location());
+  });
   std::vector<std::byte> body;
-  if (!storing_ || !store::encodeExtents(extents_, received_, body).ok()) {
+  if (!storing_ || lost || !store::encodeExtents(extents_, received_, body).ok()) {
     co_return false;
   }
   std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(record_key_.size()),

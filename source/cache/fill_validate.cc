@@ -27,11 +27,12 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
       !store::sameVersion(now->withInBuffer(false), stored_entry_->withInBuffer(false))) {
     co_return false;
   }
+  const base::MonoTime deadline = stripe_.patience();
   if (now->inBuffer()) {
-    co_await stripe_.log().flush();
+    static_cast<void>(co_await stripe_.log().flush(deadline));
   }
   base::Result<store::RecordReader::Read> old = co_await stripe_.reader().read(
-      stripe_.recordFile(), stripe_.table().locate(*now), scope_, base::kNever);
+      stripe_.recordFile(), stripe_.table().locate(*now), scope_, deadline);
   if (!old.ok() || !old.value().record.isFor(hash_, key_)) {
     co_return false;
   }

@@ -29,7 +29,8 @@ struct FetchPlan {
   std::string_view client_address;
   std::string_view via;  // the listener's pseudonym; empty: no Via
   policy::FetchKind kind = policy::FetchKind::fill;
-  policy::Validators validators;  // for revalidate
+  policy::Validators validators;  // for revalidate, and with an entity tag for rest
+  std::string_view range;         // for rest
 };
 
 // A response whose head has arrived. close() is awaited before it is destroyed.

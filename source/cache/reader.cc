@@ -83,7 +83,7 @@ std::span<const std::byte> Reader::clip(std::span<const std::byte> bytes, uint64
   return bytes.subspan(from - offset, to - from);
 }
 
-rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope, base::MonoTime deadline) {
+rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
   if (position_ >= end_ ||
       (length_.has_value() && position_ >= *length_ && source_ != Source::fill)) {
     co_return std::span<const std::byte>();
@@ -93,9 +93,9 @@ rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope, base::MonoTime dead
     case Source::record:
       co_return clip(body_, 0);
     case Source::extents:
-      co_return co_await nextChunk(scope, deadline);
+      co_return co_await nextChunk(scope);
     case Source::fill:
-      co_return co_await nextPull(scope, deadline);
+      co_return co_await nextPull(scope);
     case Source::none:
       break;
   }
@@ -104,12 +104,12 @@ rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope, base::MonoTime dead
 
 rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 hash,
                                            uint64_t object_id, uint32_t number,
-                                           rt::CancelScope& scope, base::MonoTime deadline) {
+                                           rt::CancelScope& scope) {
   const store::RecordFile file = cache_->recordFile(stripe_);
   for (bool again = true;; again = false) {
     chunk_ = {};
     base::Result<store::RecordReader::Read> read =
-        co_await cache_->reader().read(file, extent.location(), scope, deadline);
+        co_await cache_->reader().read(file, extent.location(), scope, cache_->patience());
     if (read.ok() && read.value().record.isChunk(hash, object_id, number)) {
       chunk_ = std::move(read.value());
       const std::span<const std::byte> piece = clip(chunk_.record.body, extent.object_offset);
@@ -118,20 +118,22 @@ rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 h
       }
       co_return piece;
     }
-    if (!again || (!read.ok() && read.error().code == base::Code::cancelled)) {
+    const bool may_help = again && (read.ok() || read.error().code == base::Code::stale_location ||
+                                    read.error().code == base::Code::corrupt);
+    // It may still be in the owner's buffer.
+    if (!may_help || !co_await cache_->awaitFlush(stripe_)) {
       co_return read.ok() ? base::Error{base::Code::stale_location, base::Blame::disk}
                           : read.error();
     }
-    co_await cache_->awaitFlush(stripe_);  // it may still be in the owner's buffer
   }
 }
 
-rt::Task<Reader::Piece> Reader::nextChunk(rt::CancelScope& scope, base::MonoTime deadline) {
+rt::Task<Reader::Piece> Reader::nextChunk(rt::CancelScope& scope) {
   const uint32_t number = extents_->indexOf(position_);
-  co_return co_await readExtent(extents_->at(number), hash_, object_id_, number, scope, deadline);
+  co_return co_await readExtent(extents_->at(number), hash_, object_id_, number, scope);
 }
 
-rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope, base::MonoTime deadline) {
+rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope) {
   while (position_ < end_) {
     PullCall call;
     const uint64_t offset = subscription_.position;
@@ -148,7 +150,7 @@ rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope, base::MonoTime 
         continue;  // a range that begins later: the extent need not be read
       }
       co_return co_await readExtent(call.extent, call.hash, call.object_id, call.chunk_number,
-                                    scope, deadline);
+                                    scope);
     }
     const std::span<const std::byte> piece = clip(call.bytes, offset);
     if (!piece.empty()) {
@@ -170,6 +172,7 @@ rt::Task<void> Reader::close() {
   chunk_ = {};
   extents_.reset();
   source_ = Source::none;
+  entry_.reset();
   position_ = 0;
   end_ = UINT64_MAX;
 }

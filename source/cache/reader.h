@@ -3,6 +3,7 @@
 // awaited before it goes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,10 +38,15 @@ class Reader {
     position_ = first;
     end_ = last + 1;
   }
+  // Of the body's next byte, and behind its last one that is wanted; UINT64_MAX when its length is
+  // not known.
+  uint64_t position() const { return position_; }
+  uint64_t end() const { return length_.has_value() ? std::min(end_, *length_) : end_; }
+  // As the index had it; nullopt for a fill.
+  const std::optional<store::Entry>& entry() const { return entry_; }
   // The next piece, valid until the next call; empty at the end. An error means that the message
   // must be cut off.
-  rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope,
-                                                          base::MonoTime deadline);
+  rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope);
   // Lets go of everything; the reader is then as new.
   rt::Task<void> close();
 
@@ -53,15 +59,16 @@ class Reader {
   bool useMemory(RamTier& tier, RamObject& object);
   bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
-  rt::Task<Piece> nextChunk(rt::CancelScope& scope, base::MonoTime deadline);
-  rt::Task<Piece> nextPull(rt::CancelScope& scope, base::MonoTime deadline);
+  rt::Task<Piece> nextChunk(rt::CancelScope& scope);
+  rt::Task<Piece> nextPull(rt::CancelScope& scope);
   rt::Task<Piece> readExtent(store::Extent extent, base::Hash128 hash, uint64_t object_id,
-                             uint32_t number, rt::CancelScope& scope, base::MonoTime deadline);
+                             uint32_t number, rt::CancelScope& scope);
   std::span<const std::byte> clip(std::span<const std::byte> bytes, uint64_t offset);
 
   Source source_ = Source::none;
   ShardCache* cache_ = nullptr;
   base::StripeId stripe_{};
+  std::optional<store::Entry> entry_;
   StoredHead head_;
   std::optional<uint64_t> length_;
   uint64_t position_ = 0;

@@ -139,8 +139,10 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
     }
     if (result.entry->inBuffer()) {
       stats_.flush_waits++;
-      co_await awaitFlush(keys.stripe);
-      continue;
+      if (co_await awaitFlush(keys.stripe)) {
+        continue;
+      }
+      co_return result;  // the disk does not take it
     }
     const bool again = co_await lookupDisk(keys, request, reader, result, scope, deadline);
     if (!again) {
@@ -202,6 +204,7 @@ void ShardCache::found(const Keys& keys, Reader& reader, LookupResult& result, b
   reader.cache_ = this;
   result.broken = !usable;
   if (usable) {
+    reader.entry_ = result.entry;
     result.found = Found::object;
     result.stale_now = result.entry->staleNow();
   }
@@ -255,12 +258,12 @@ rt::Task<AwaitHeadCall> ShardCache::awaitHead(Reader& reader, const http::Fields
   co_return call;
 }
 
-rt::Task<void> ShardCache::forgetNote(const Keys& keys, store::Entry note) {
+rt::Task<void> ShardCache::forget(const Keys& keys, store::Entry entry) {
   InvalidateCall call;
   call.cache = index_;
   call.stripe = base::index(keys.stripe);
   call.hash = shared_.hash(keys.key());
-  call.note = note;
+  call.only = entry;
   co_await this->call(keys.stripe, call);
 }
 
@@ -274,11 +277,12 @@ rt::Task<bool> ShardCache::invalidate(const Keys& keys) {
   co_return call.found;
 }
 
-rt::Task<void> ShardCache::awaitFlush(base::StripeId stripe) {
+rt::Task<bool> ShardCache::awaitFlush(base::StripeId stripe) {
   AwaitFlushCall call;
   call.cache = index_;
   call.stripe = base::index(stripe);
   co_await this->call(stripe, call);
+  co_return call.written;
 }
 
 // Serving.

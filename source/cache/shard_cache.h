@@ -80,18 +80,22 @@ class ShardCache {
                                     base::MonoTime deadline);
   // What is stored under the primary key is not to be used any more (RFC 9111 4.4).
   rt::Task<bool> invalidate(const Keys& keys);
-  // A response that can be stored has come for a key that was noted as not stored.
-  rt::Task<void> forgetNote(const Keys& keys, store::Entry note);
+  // The owner drops this entry, if it is still the key's: a note that the key is not stored when a
+  // response that can be has come, or an object whose record is damaged.
+  rt::Task<void> forget(const Keys& keys, store::Entry entry);
 
   // For readers.
-  rt::Task<void> awaitFlush(base::StripeId stripe);
+  // False when what is in the owner's buffers cannot be written.
+  rt::Task<bool> awaitFlush(base::StripeId stripe);
   rt::Task<void> call(base::StripeId stripe, rt::CallHeader& call);
+  base::MonoTime patience() const { return services_.reactor->now() + store::kDiskPatience_ns; }
   store::RecordReader& reader() { return *services_.reader; }
   store::RecordFile recordFile(base::StripeId stripe) const {
     return shared_.stripes[base::index(stripe)]->recordFile();
   }
 
   const CacheShared& shared() const { return shared_; }
+  uint16_t disk() const { return shared_.stripes[0]->files.disk; }
   RamTier& ram() { return ram_; }
   Stripe* owned(base::StripeId stripe) { return stripes_[base::index(stripe)].get(); }
   const std::vector<std::unique_ptr<Stripe>>& stripes() const { return stripes_; }

@@ -15,7 +15,7 @@ Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::
     : services_(services),
       shared_(shared),
       stripe_shared_(*shared.stripes[base::index(id)]),
-      store_(*services.reactor, *services.reader, stripe_shared_),
+      store_(*services.reactor, *services.reader, stripe_shared_, services.disk_events),
       recovery_(*services.reactor, 1),
       tasks_(*services.reactor, kMaxFills),
       serving_(*services.reactor, kMaxServing) {}
@@ -213,9 +213,8 @@ void Stripe::awaitFlush(AwaitFlushCall& call) {
 }
 
 rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
-  if (store_.ready()) {
-    co_await store_.log().flush();
-  }
+  call->written =
+      store_.ready() && !store_.log().isOut() && co_await store_.log().flush(patience());
   services_.peers->reply(*call);
 }
 
@@ -272,8 +271,8 @@ rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
 }
 
 void Stripe::invalidate(InvalidateCall& call) {
-  if (call.note.has_value()) {
-    index().eraseIf(call.hash, *call.note);
+  if (call.only.has_value()) {
+    index().eraseIf(call.hash, *call.only);
     return services_.peers->reply(call);
   }
   stats_.invalidations++;
@@ -283,17 +282,34 @@ void Stripe::invalidate(InvalidateCall& call) {
   call.found = entry.has_value() && entry->placed();
   if (!store_.ready()) {
     store_.dropAtRecovery(call.hash);
-  } else if (call.found && !stopping_) {
-    spawn(makeDurable(call.hash));
+  } else if (call.found) {
+    makeDurable(call.hash);
   }
   services_.peers->reply(call);
 }
 
-rt::Task<void> Stripe::makeDurable(base::Hash128 hash) {
+// One after the other, so that a disk that hangs piles up keys and not tasks.
+void Stripe::makeDurable(base::Hash128 hash) {
+  if (not_durable_.size() >= kMaxNotDurable || stopping_) {
+    stats_.invalidations_lost++;
+    return;
+  }
+  not_durable_.push_back(Erased{hash, store_.log().position()});
+  if (not_durable_.size() == 1) {
+    spawn(writeInvalidations());
+  }
+}
+
+// A disk that cannot sync loses the note in a crash only; the object is gone from the index
+// already.
+rt::Task<void> Stripe::writeInvalidations() {
   rt::CancelScope never;
-  // A disk that cannot sync loses the note in a crash only; the object is gone from the index
-  // already.
-  static_cast<void>(co_await store_.purge(hash, false, never));
+  while (!not_durable_.empty()) {
+    const Erased erased = not_durable_.front();
+    base::Status written = co_await store_.recordErased(erased.hash, erased.before, never);
+    stats_.invalidations_lost += written.ok() ? 0 : 1;
+    not_durable_.pop_front();
+  }
 }
 
 }  // namespace cache

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -27,6 +28,7 @@ struct StripeStats {
   uint64_t hit_for_miss = 0;   // notes published
   uint64_t purges = 0;
   uint64_t invalidations = 0;
+  uint64_t invalidations_lost = 0;  // in force, but a crash may undo them
 };
 
 // What a stripe uses of its shard. All outlive it.
@@ -35,6 +37,7 @@ struct StripeServices {
   rt::Peers* peers = nullptr;
   rt::BufferPool* pool = nullptr;
   store::RecordReader* reader = nullptr;
+  store::DiskEvents* disk_events = nullptr;  // null: nobody is told
   Origin* origin = nullptr;
   RamTier* ram = nullptr;
 };
@@ -43,6 +46,7 @@ class Stripe {
  public:
   static constexpr uint32_t kMaxFills = 4096;
   static constexpr size_t kMaxVariants = 1 << 16;
+  static constexpr size_t kMaxNotDurable = 65536;
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
@@ -81,8 +85,10 @@ class Stripe {
   uint32_t maxChunkBody() const {
     return store::maxChunkBody(stripe_shared_.files.superblock.segment_bytes);
   }
+  base::MonoTime patience() const { return services_.reactor->now() + store::kDiskPatience_ns; }
   base::UnixSeconds now() const { return services_.reactor->turn().wall; }
-  bool canStore() const { return store_.ready() && !stopping_; }
+  // Asked once a response: while the disk is out of use, the one who is told yes tries it.
+  bool canStore() { return store_.ready() && !stopping_ && store_.log().usable(); }
   uint64_t nextRuleId() {
     return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1;
   }
@@ -110,7 +116,8 @@ class Stripe {
   rt::Task<void> serveFlush(AwaitFlushCall* call);
   rt::Task<void> servePurge(PurgeCall* call);
   rt::Task<void> purgeKey(PurgeCall* call);
-  rt::Task<void> makeDurable(base::Hash128 hash);
+  void makeDurable(base::Hash128 hash);
+  rt::Task<void> writeInvalidations();
   void purgeFills(std::string_view primary_key, bool everything);
   uint64_t eraseVariants(base::Hash128 primary);
 
@@ -126,6 +133,11 @@ class Stripe {
   std::unordered_map<base::Hash128, std::vector<base::Hash128>, HashOf>
       variants_;  // by primary key
   size_t variant_count_ = 0;
+  struct Erased {
+    base::Hash128 hash;
+    store::LogPosition before;
+  };
+  std::deque<Erased> not_durable_;  // by invalidations: to be written to the journal
   StripeStats stats_;
   uint64_t fill_number_ = 0;
   uint64_t rule_ids_ = 0;

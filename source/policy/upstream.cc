@@ -181,6 +181,9 @@ void planUpstream(const http::RequestHead& request, const UpstreamPlan& plan, ht
   }
   if (plan.kind == FetchKind::revalidate) {
     addValidators(plan, out);
+  } else if (plan.kind == FetchKind::rest) {
+    add(out, http::Name::range, plan.range);
+    add(out, http::Name::if_range, plan.etag);  // RFC 9110 13.1.5
   }
   if (!plan.client_address.empty()) {
     add(out, http::Name::x_forwarded_for, forwarded_for.of(scratch));

@@ -17,6 +17,7 @@ enum class FetchKind : uint8_t {
   pass,        // the client's own request: conditionals and Range stay
   fill,        // for the cache: the whole response, unconditionally
   revalidate,  // fill, but conditional on the stored validators
+  rest,        // fill, but only `range`, if the entity tag is still that of what was sent
 };
 
 struct UpstreamPlan {
@@ -28,6 +29,7 @@ struct UpstreamPlan {
   std::string_view via;             // pseudonym for Via; empty: no Via
   std::string_view etag;            // stored validators, for revalidate; empty: none
   std::string_view last_modified;
+  std::string_view range;  // for rest, with a strong etag
 };
 
 // The fields to send, without those that frame the message (Content-Length, Transfer-Encoding,

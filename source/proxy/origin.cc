@@ -74,6 +74,7 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   up.via = plan.via;
   up.etag = plan.validators.etag;
   up.last_modified = plan.validators.last_modified;
+  up.range = plan.range;
   http::Fields fields;
   std::string scratch;
   policy::planUpstream(*plan.request, up, fields, scratch);

@@ -85,8 +85,7 @@ LocalReply replyFor(const upstream::Failure& failed) {
   return reply;
 }
 
-void Session::setStatus(Request& request, uint16_t status) {
-  request.outcome.status = status;
+void Session::countStatus(uint16_t status) {
   uint64_t* const counters[] = {
       &context_.stats.downstream_rq_1xx, &context_.stats.downstream_rq_2xx,
       &context_.stats.downstream_rq_3xx, &context_.stats.downstream_rq_4xx,
@@ -142,6 +141,7 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
   if (!head.empty()) {
     pieces[count++] = piece(head);
     head_sent_ = true;
+    countStatus(request.outcome.status);
     if (context_.access_log.enabled()) {
       request.outcome.sent_head = head;
     }
@@ -185,7 +185,7 @@ rt::Task<void> Session::sendLocal(Request& request, LocalReply reply, std::strin
   if (request.outcome.cache.detail.empty()) {
     request.outcome.cache.detail = reply.details;
   }
-  setStatus(request, reply.status);
+  request.outcome.status = reply.status;
   std::string text;
   std::string content(body);
   if (content.empty()) {
@@ -236,7 +236,7 @@ rt::Task<void> Session::sendDirect(Request& request) {
     }
   }
   config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
-  setStatus(request, status);
+  request.outcome.status = status;
   std::string& text = request.scratch.raw_head;
   text.clear();
   http::appendStatusLine(text, status);
@@ -334,7 +334,7 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   }
   std::array<char, kTailSize> tail;
   text.append(tail.data(), writeTail(request, tail));
-  setStatus(request, shape.status);
+  request.outcome.status = shape.status;
   if (bodiless || shape.length == uint64_t{0}) {
     static_cast<void>(co_await write(request, text, {}, false));
     co_return;
@@ -346,13 +346,9 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
 rt::Task<bool> Session::sendBody(Request& request, cache::Reader& reader, bool chunked) {
   std::string_view head = request.scratch.text;
   while (true) {
-    base::Result<std::span<const std::byte>> next = co_await reader.next(scope_, base::kNever);
+    base::Result<std::span<const std::byte>> next = co_await reader.next(scope_);
     if (!next.ok()) {
-      if (!head.empty()) {
-        static_cast<void>(co_await write(request, head, {}, false));
-      }
-      cutOff(request, false);
-      co_return false;
+      co_return co_await sendRest(request, reader, head, chunked, next.error());
     }
     const bool end = next.value().empty();
     if (end && head.empty()) {

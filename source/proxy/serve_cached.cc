@@ -14,8 +14,6 @@ namespace {
 // What was seen can change between looking and asking; after this many rounds the request passes
 // by.
 constexpr int kRounds = 4;
-// A disk that does not answer in this time is passed by.
-constexpr uint64_t kDiskDeadline_ns = 5 * base::kSecond_ns;
 
 constexpr LocalReply kOnlyIfCached{504, "", "only_if_cached"};
 
@@ -77,7 +75,7 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
     co_await reader.close();
     cache::LookupResult seen =
         co_await cacheOf(request).lookup(request.scratch.keys, request.head().fields, reader,
-                                         scope_, context_.reactor.now() + kDiskDeadline_ns);
+                                         scope_, context_.reactor.now() + store::kDiskPatience_ns);
     if (seen.found == cache::Found::object) {
       done = co_await serveStored(request, lookup, reader, seen, validated);
       if (done) {

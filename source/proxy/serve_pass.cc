@@ -213,7 +213,7 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
     } else if (request.note.has_value()) {
       // The note that this key is not stored is out of date: the next request fetches for the
       // cache.
-      co_await cacheOf(request).forgetNote(request.scratch.keys, *request.note);
+      co_await cacheOf(request).forget(request.scratch.keys, *request.note);
     }
   }
   if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
@@ -282,16 +282,17 @@ rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
   }
   std::array<char, 512> tail;
   text.append(tail.data(), writeTail(request, tail));
-  setStatus(request, response.status);
+  request.outcome.status = response.status;
   if (bodiless) {
     static_cast<void>(co_await write(request, text, {}, false));
     co_return;
   }
-  static_cast<void>(co_await relayBody(request, origin, chunked));
+  static_cast<void>(co_await relayBody(request, origin, text, chunked));
 }
 
-rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, bool chunked) {
-  std::string_view head = request.scratch.text;
+// `head` goes out with the first piece; it may be empty.
+rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, std::string_view head,
+                                  bool chunked) {
   const uint64_t length = origin.exchange().bodyLength().value_or(kRelay_bytes);
   base::Result<rt::Buffer> buffer = co_await context_.buffers.take(
       static_cast<uint32_t>(std::clamp<uint64_t>(length, 1, kRelay_bytes)), scope_);

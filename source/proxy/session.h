@@ -6,6 +6,7 @@
 //   serve_cached.cc  lookup, fill, validation, what may be served stale
 //   serve_pass.cc    requests that go to the origin past the cache
 //   send.cc          heads and bodies to the client
+//   repair.cc        the rest of a body whose record turns out to be unreadable
 #pragma once
 
 #include <array>
@@ -83,7 +84,8 @@ class Session : public base::ListHook {
                            const http::ResponseHead& response, policy::Exchange exchange);
   rt::Task<void> watchClient(rt::CancelScope* fetching, rt::CancelScope* scope);
   rt::Task<void> relay(Request& request, OriginExchange& origin);
-  rt::Task<bool> relayBody(Request& request, OriginExchange& origin, bool chunked);
+  rt::Task<bool> relayBody(Request& request, OriginExchange& origin, std::string_view head,
+                           bool chunked);
   rt::Task<void> invalidate(Request& request, const http::ResponseHead& response);
 
   // send.cc
@@ -97,11 +99,16 @@ class Session : public base::ListHook {
     std::optional<uint64_t> length;  // of the content
   };
   Shape shapeHead(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  // repair.cc
+  rt::Task<bool> sendRest(Request& request, cache::Reader& reader, std::string_view head,
+                          bool chunked, base::Error error);
+  rt::Task<bool> fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
+                           bool chunked);
   size_t writeTail(Request& request, std::span<char> out);
   rt::Task<bool> write(Request& request, std::string_view head, std::span<const std::byte> body,
                        bool chunked);
   void cutOff(Request& request, bool by_client);
-  void setStatus(Request& request, uint16_t status);
+  void countStatus(uint16_t status);
 
   Context& context_;
   ScratchPool& scratch_;

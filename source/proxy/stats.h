@@ -39,6 +39,8 @@ namespace proxy {
   X(counter, cache_gateway_timeout, "Requests for only-if-cached that were not")             \
   X(counter, cache_invalidations, "Keys invalidated by unsafe requests")                     \
   X(counter, cache_refresh, "Background refreshes started")                                  \
+  X(counter, cache_repaired, "Responses of which the origin gave the rest")                  \
+  X(counter, cache_cut_off, "Responses cut off since their record could not be read")        \
   X(counter, cache_stale_if_error, "Requests answered stale since the origin failed")        \
   X(counter, upstream_failures, "Requests that the origin failed to answer")
 

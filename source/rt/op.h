@@ -46,7 +46,7 @@ struct Op {
   int32_t result = 0;  // as the system call's: >= 0, or -errno
   void* addr = nullptr;
   uint64_t offset = 0;
-  Runnable* waiter = nullptr;  // made ready when the operation is done
+  Runnable* waiter = nullptr;  // made ready when the operation is done; nullptr: nobody
   Op* next = nullptr;          // in the engine's or the completed list
 
   Op() = default;

@@ -60,7 +60,9 @@ bool Reactor::runTurn(bool may_sleep) {
   }
   while (Op* op = completed.pop()) {
     pending_ops_--;
-    ready_.push(op->waiter);
+    if (op->waiter != nullptr) {
+      ready_.push(op->waiter);
+    }
   }
   return worked;
 }

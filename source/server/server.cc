@@ -18,6 +18,7 @@ namespace {
 constexpr uint32_t kControlBuffers = 256;
 constexpr uint32_t kControlTasks = 4096;
 constexpr uint64_t kHousekeeping_ns = base::kSecond_ns;
+constexpr uint64_t kLogEvery_ns = 100 * base::kMillisecond_ns;
 // An average object; the index is sized for a cache full of them.
 constexpr uint64_t kExpectedObject_bytes = 8192;
 constexpr uint64_t kMinIndexObjects = 65536;
@@ -134,6 +135,7 @@ bool Server::openCaches() {
              " bytes of memory, which this machine does not give; lower max_size_bytes");
         return false;
       }
+      stripe.value()->files.disk = static_cast<uint16_t>(caches_.size());
       shared->stripes.push_back(std::move(stripe.value()));
     }
     cache_files_.push_back(std::move(opened.files));
@@ -286,6 +288,9 @@ int Server::run() {
   for (const std::unique_ptr<ShardThread>& shard : shards_) {
     shard->join();
   }
+  if (!shards_.empty()) {
+    drainLogs();
+  }
   admin_.reset();
   admin_group_.closeAll();
   listeners_.clear();
@@ -340,6 +345,8 @@ rt::Task<void> Server::serve() {
     watching_ = !options_.config_path.empty() && watcher_.open(options_.config_path).ok();
     const bool tidying = tasks_->spawn(housekeeping());
     CHECK(tidying);
+    const bool logging = tasks_->spawn(logLoop());
+    CHECK(logging);
     if (watching_) {
       const bool looking = tasks_->spawn(watchLoop());
       CHECK(looking);
@@ -451,6 +458,21 @@ rt::Task<void> Server::watchLoop() {
       seen = std::move(now);
       static_cast<void>(co_await reload("file"));
     }
+  }
+}
+
+// Writes what the shards have to say.
+rt::Task<void> Server::logLoop() {
+  rt::CancelScope& scope = tasks_->scope();
+  while (co_await rt::Sleep(reactor_->now() + kLogEvery_ns, scope)) {
+    drainLogs();
+  }
+}
+
+void Server::drainLogs() {
+  log_dropped_.resize(shards_.size());
+  for (uint16_t i = 0; i < shards_.size(); i++) {
+    log_->drain(shards_[i]->log(), i, log_dropped_[i]);
   }
 }
 

@@ -76,6 +76,8 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   rt::Task<void> onSignal(int signal);
   rt::Task<void> watchLoop();
   rt::Task<void> housekeeping();
+  rt::Task<void> logLoop();
+  void drainLogs();
   rt::Task<void> shutDown();
   void fail(const std::string& sentence);
   void say(telemetry::LogLevel level, const std::string& text);
@@ -106,6 +108,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   int64_t config_loaded_unix_s_ = 0;
   std::vector<std::shared_ptr<const config::Snapshot>> retired_;  // destroyed here, when unused
   std::unique_ptr<telemetry::OperatorLog> log_;
+  std::vector<uint64_t> log_dropped_;  // a ring, as drain() remembers it
   std::vector<std::unique_ptr<store::CacheFiles>> cache_files_;
   std::vector<std::unique_ptr<cache::CacheShared>> caches_;
   net::KernelSockets sockets_;

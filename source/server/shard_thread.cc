@@ -26,7 +26,9 @@ std::string uringRefusal(int sys) {
   return text;
 }
 
-ShardThread::ShardThread(const Setup& setup) : setup_(setup) {}
+ShardThread::ShardThread(const Setup& setup) : setup_(setup) {
+  setup_.options.log = &log_;
+}
 
 ShardThread::~ShardThread() {
   CHECK(!thread_.joinable());

@@ -11,6 +11,7 @@
 
 #include "source/io/uring/uring_engine.h"
 #include "source/shard/shard.h"
+#include "source/telemetry/log_ring.h"
 
 namespace server {
 
@@ -34,12 +35,15 @@ class ShardThread {
   void join();
   // What went wrong when the stripes were read; valid after the first applied configuration.
   const std::vector<std::string>& problems() const { return problems_; }
+  // The shard's lines for the operators' log.
+  telemetry::LogRing& log() { return log_; }
 
  private:
   void run(std::promise<std::string> started);
   rt::Task<void> startShard();
 
   Setup setup_;
+  telemetry::LogRing log_;
   std::thread thread_;
   std::unique_ptr<io::UringEngine> engine_;
   std::unique_ptr<shard::Shard> shard_;

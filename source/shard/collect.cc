@@ -3,7 +3,7 @@
 
 namespace shard {
 
-CacheReport Shard::reportCache(cache::ShardCache& cache) const {
+CacheReport Shard::reportCache(cache::ShardCache& cache) {
   CacheReport report;
   report.name = cache.shared().name;
   report.memory_bytes = cache.ram().usedBytes();
@@ -11,6 +11,12 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) const {
   report.memory_objects = cache.ram().count();
   report.memory = cache.ram().stats();
   report.lookups = cache.stats();
+  const store::DiskHealth& reads = reader_.health(cache.disk());
+  report.disk_outages += reads.outages();
+  if (reads.out()) {
+    report.shards_not_reading = 1;
+    report.disk_trouble = std::string("reads: ") + diskTrouble(reads.lastError());
+  }
   for (const std::unique_ptr<cache::Stripe>& stripe : cache.stripes()) {
     if (stripe == nullptr) {
       continue;
@@ -29,8 +35,16 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) const {
     report.stripe.hit_for_miss += stripe->stats().hit_for_miss;
     report.stripe.purges += stripe->stats().purges;
     report.stripe.invalidations += stripe->stats().invalidations;
+    report.stripe.invalidations_lost += stripe->stats().invalidations_lost;
     if (!store.ready()) {
+      report.stripes_recovering++;
       continue;
+    }
+    const store::DiskHealth& health = store.log().health();
+    report.disk_outages += health.outages();
+    if (health.out()) {
+      report.stripes_not_written++;
+      report.disk_trouble = std::string("writes: ") + diskTrouble(health.lastError());
     }
     const store::SegmentAllocator& allocator = store.log().allocator();
     const uint64_t free = allocator.freeCount();

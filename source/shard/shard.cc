@@ -21,7 +21,8 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
       receive_(engine, options.receive_buffers),
       buffers_(options.buffer_pool_bytes),
       random_(options.seed),
-      reader_(reactor_, buffers_, options.disk_reads),
+      disk_log_(reactor_, caches, options.log),
+      reader_(reactor_, buffers_, options.disk_reads, &disk_log_),
       access_log_(reactor_),
       sockets_(sockets),
       clusters_(upstream::Context{reactor_, receive_, sockets, random_, {}}, options.shards),
@@ -39,6 +40,7 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
     services.peers = &peers_;
     services.pool = &buffers_;
     services.reader = &reader_;
+    services.disk_events = &disk_log_;
     services.origin = &origin_;
     caches_.push_back(std::make_unique<cache::ShardCache>(services, *caches[i], i));
   }
@@ -215,6 +217,7 @@ rt::Task<void> Shard::stop(Stop* call) {
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
     co_await cache->stop();
   }
+  co_await reader_.stop();
   co_await clusters_.shutdown();
   co_await access_log_.stop();
   stopped_ = true;
@@ -227,8 +230,8 @@ rt::Task<void> Shard::lookup(LookupObject* call) {
   cache.locate(keys);
   cache::Reader reader;
   rt::CancelScope never;
-  const cache::LookupResult result = co_await cache.lookup(keys, *call->request, reader, never,
-                                                           reactor_.now() + 5 * base::kSecond_ns);
+  const cache::LookupResult result = co_await cache.lookup(
+      keys, *call->request, reader, never, reactor_.now() + store::kDiskPatience_ns);
   call->found = result.found;
   call->stale_now = result.stale_now;
   call->entry = result.entry.value_or(store::Entry{});

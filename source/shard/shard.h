@@ -19,6 +19,7 @@
 #include "source/proxy/context.h"
 #include "source/proxy/origin.h"
 #include "source/proxy/session.h"
+#include "source/shard/disk_log.h"
 #include "source/shard/messages.h"
 
 namespace shard {
@@ -30,7 +31,8 @@ struct ShardOptions {
   uint32_t receive_buffers = 4096;  // a power of two
   uint32_t max_connections = 16384;
   uint32_t disk_reads = store::kDefaultReads;
-  uint64_t seed = 1;  // of load balancing
+  telemetry::LogRing* log = nullptr;  // operators' log; null: none
+  uint64_t seed = 1;                  // of load balancing
 };
 
 class Shard {
@@ -79,7 +81,7 @@ class Shard {
   rt::Task<void> unlisten(int fd);
   rt::Task<void> runSession(int fd, net::ConnectionSlot slot, std::string listener);
   void drainSessions(std::string_view listener);
-  CacheReport reportCache(cache::ShardCache& cache) const;
+  CacheReport reportCache(cache::ShardCache& cache);
 
   ShardOptions options_;
   rt::Reactor reactor_;
@@ -87,6 +89,7 @@ class Shard {
   rt::ReceivePool receive_;
   rt::BufferPool buffers_;
   base::Random random_;
+  DiskLog disk_log_;
   store::RecordReader reader_;
   proxy::ConfigHolder config_;
   proxy::ProxyStats stats_;

@@ -354,8 +354,7 @@ rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, Reader& reader,
   }
   while (got->bytes < get.leaves_after) {
     const uint64_t reads = shard->reader.stats().reads;
-    const base::Result<std::span<const std::byte>> piece =
-        co_await reader.next(scope, base::kNever);
+    const base::Result<std::span<const std::byte>> piece = co_await reader.next(scope);
     if (!piece.ok()) {
       got->came = Came::cut;
       co_return;

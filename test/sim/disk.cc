@@ -6,6 +6,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "source/base/hash.h"
 
@@ -101,11 +102,28 @@ void Disk::start(Pending& pending, uint64_t id) {
     return;
   }
   file.under_way.push_back(&pending);
+  if (options_.hang > 0 && core_.chance(options_.hang)) {
+    hanging_.push_back(&pending);
+    return;
+  }
+  schedule(pending);
+}
+
+void Disk::schedule(Pending& pending) {
   core_.schedule(core_.now() + latency(), [this, &pending, operation = pending.id] {
     if (pending.id == operation && !pending.settled) {
       run(pending, pending.node);
     }
   });
+}
+
+void Disk::setOptions(const DiskOptions& options) {
+  options_ = options;
+  if (options.hang == 0) {
+    for (Pending* pending : std::exchange(hanging_, {})) {
+      schedule(*pending);
+    }
+  }
 }
 
 void Disk::run(Pending& pending, uint64_t id) {
@@ -241,6 +259,7 @@ void Disk::cancel(Pending& pending) {
     return;
   }
   std::erase(files_[pending.node]->under_way, &pending);
+  std::erase(hanging_, &pending);
   pending.engine->finish(pending, -ECANCELED);
 }
 
@@ -250,11 +269,13 @@ void Disk::abandon(Pending& pending) {
     putSomeSectors(file, *pending.op);
   }
   std::erase(file.under_way, &pending);
+  std::erase(hanging_, &pending);
   pending.engine->finish(pending, -ECANCELED);
 }
 
 void Disk::crash() {
   counts_.crashes++;
+  hanging_.clear();
   core_.trace(Trace::crash, counts_.crashes);
   for (const std::unique_ptr<File>& file : files_) {
     for (Pending* pending : file->under_way) {

@@ -61,7 +61,7 @@ class Disk {
 
   // For scenarios: what programs see, to look at and to damage.
   std::span<std::byte> contents(std::string_view name);
-  void setOptions(const DiskOptions& options) { options_ = options; }
+  void setOptions(const DiskOptions& options);
   const DiskCounts& counts() const { return counts_; }
 
  private:
@@ -73,6 +73,7 @@ class Disk {
     std::vector<uint64_t> dirty;  // a bit a sector: visible but not durable
     std::vector<Pending*> under_way;
   };
+  void schedule(Pending& pending);
   void run(Pending& pending, uint64_t id);
   int32_t read(File& file, rt::Op& op);
   int32_t write(File& file, const rt::Op& op);
@@ -87,6 +88,7 @@ class Disk {
   DiskOptions options_;
   std::vector<std::unique_ptr<File>> files_;
   std::map<std::string, uint64_t> names_;
+  std::vector<Pending*> hanging_;
   DiskCounts counts_;
 };
 

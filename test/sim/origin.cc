@@ -1,6 +1,7 @@
 #include "test/sim/origin.h"
 
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "source/rt/wait.h"
@@ -16,6 +17,25 @@ uint32_t idOf(std::string_view target) {
   const size_t slash = target.rfind('/');
   std::from_chars(target.data() + slash + 1, target.data() + target.size(), id);
   return id;
+}
+
+struct Slice {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
+// "bytes=5-9" or "bytes=5-" of so many bytes.
+std::optional<Slice> sliceOf(const std::string& range, uint64_t length) {
+  Slice slice{0, length - 1};
+  const size_t equals = range.find('=');
+  const size_t dash = range.find('-');
+  if (equals == std::string::npos || dash == std::string::npos) {
+    return std::nullopt;
+  }
+  const char* end = range.data() + range.size();
+  std::from_chars(range.data() + equals + 1, range.data() + dash, slice.first);
+  std::from_chars(range.data() + dash + 1, end, slice.last);
+  return slice;
 }
 
 // "l2" asks for variant 2.
@@ -92,11 +112,22 @@ rt::Task<bool> Origin::answer(int fd, Message request) {
       request.field("if-none-match").find(Ledger::tag(variant, version)) != std::string::npos;
   const bool close = core.chance(faults_.close);
   const bool has_body = request.method() != "HEAD" && !unchanged;
+  const uint64_t length = ledger_.lengthOf(id, version);
+  const std::optional<Slice> slice =
+      r.validator && request.field("if-range") == Ledger::tag(variant, version)
+          ? sliceOf(request.field("range"), length)
+          : std::nullopt;
   std::string body;
-  std::string head = unchanged ? "HTTP/1.1 304 Not Modified\r\n" : "HTTP/1.1 200 OK\r\n";
+  std::string head = unchanged ? "HTTP/1.1 304 Not Modified\r\n"
+                     : slice   ? "HTTP/1.1 206 Partial Content\r\n"
+                               : "HTTP/1.1 200 OK\r\n";
   head += ledger_.headFields(id, variant, version);
-  if (has_body) {
-    body = ledger_.body(id, variant, version, 0, ledger_.lengthOf(id, version));
+  if (slice) {
+    head += "Content-Range: bytes " + std::to_string(slice->first) + "-" +
+            std::to_string(slice->last) + "/" + std::to_string(length) + "\r\n";
+    body = ledger_.body(id, variant, version, slice->first, slice->last - slice->first + 1);
+  } else if (has_body) {
+    body = ledger_.body(id, variant, version, 0, length);
   }
   const bool ends = has_body && r.framing == Framing::until_close;
   if (has_body && r.framing == Framing::length) {
@@ -107,14 +138,18 @@ rt::Task<bool> Origin::answer(int fd, Message request) {
   if (ends || (close && random_.chance(1, 2))) {
     head += "Connection: close\r\n";
   }
-  ledger_.sent(id, variant, version, host_.engine().monotonic().ns);
+  if (!slice) {  // the rest of an older answer makes that no younger
+    ledger_.sent(id, variant, version, host_.engine().monotonic().ns);
+  }
   const std::string start = head + "\r\n";
   const int sent = co_await sendAll(fd, start, host_.scope(), deadline);
   bool lives = sent > 0;
   if (lives && has_body) {
     lives = co_await sendBody(fd, std::move(body), r.framing, deadline);
   }
-  ledger_.sent(id, variant, version, host_.engine().monotonic().ns);
+  if (!slice) {
+    ledger_.sent(id, variant, version, host_.engine().monotonic().ns);
+  }
   co_return lives && !close && !ends;
 }
 

@@ -10,7 +10,7 @@
 namespace sim {
 namespace {
 
-constexpr uint64_t kPatience_ns = 60 * base::kSecond_ns;
+constexpr uint64_t kLimit_ns = 60 * base::kSecond_ns;
 
 }  // namespace
 
@@ -103,8 +103,12 @@ rt::Task<void> Visitor::disconnect() {
 
 rt::Task<void> Visitor::ask(Asked asked, bool must_succeed) {
   co_await rt::Yield();  // started from outside, the host's clock may be that of its last turn
-  const base::MonoTime deadline = host_.reactor().now() + kPatience_ns;
+  const base::MonoTime deadline = host_.reactor().now() + kLimit_ns;
   counts_.asked++;
+  if (life_ != nullptr && life_begun_ != *life_) {
+    co_await disconnect();  // from another process
+    life_begun_ = *life_;
+  }
   Message got;
   const bool connected = co_await connect(deadline);
   if (connected) {
@@ -120,6 +124,9 @@ rt::Task<void> Visitor::ask(Asked asked, bool must_succeed) {
                  "a request on a healthy network failed: " +
                      (got.first.empty() ? std::string("no answer") : got.first));
   consider(asked, got);
+  if (life_ != nullptr && life_begun_ == *life_) {
+    requireSuccess(asked, got);
+  }
   if (!got.complete || !got.keeps_open || must_succeed || random_.chance(1, 20)) {
     co_await disconnect();
   }
@@ -152,6 +159,24 @@ void Visitor::consider(const Asked& asked, const Message& got) {
   judge_.require(wrong.empty(), wrong + asked.method + " " + asked.range + " -> " + got.first +
                                     " | " + got.field("cache-status") + " | age " +
                                     got.field("age"));
+}
+
+void Visitor::requireSuccess(const Asked& asked, const Message& got) {
+  const std::string what = asked.method + " resource " + std::to_string(asked.resource) + " " +
+                           asked.range + " asked at " + std::to_string(asked.begun_ns / 1000) +
+                           " us: ";
+  const uint64_t took_ns = host_.engine().monotonic().ns - asked.begun_ns;
+  judge_.require(took_ns < kPatience_ns,
+                 what + "took " + std::to_string(took_ns / base::kMillisecond_ns) + " ms");
+  judge_.require(!got.first.empty(), what + "no answer");
+  judge_.require(got.status() < 500, what + got.first);
+  uint32_t version = 0;
+  const std::string text = got.field("x-version");
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  const bool whole_or_hopeless = got.complete || !ledger_.resource(asked.resource).validator ||
+                                 version != ledger_.version(asked.resource);
+  judge_.require(whole_or_hopeless, what + "cut off after " + std::to_string(got.body.size()) +
+                                        " bytes of " + got.first);
 }
 
 }  // namespace sim

@@ -21,10 +21,16 @@ struct VisitorCounts {
 
 class Visitor {
  public:
+  static constexpr uint64_t kPatience_ns = 10 * base::kSecond_ns;
+
   Visitor(SimWorld& world, Judge& judge, Ledger& ledger, uint16_t port);
 
   // Asks so many times, or until told to stop.
   void start(uint64_t requests, uint64_t pause_max_ns);
+  // Requires every request to be answered well within kPatience_ns, unless `*life`, which counts
+  // the starts and ends of the proxy, changes meanwhile; or the body of a version that is no more,
+  // or has no validator to ask for the rest of it, is cut off.
+  void mustSucceed(const uint64_t* life) { life_ = life; }
   // One GET of one resource, which must be answered with 200.
   void demand(uint32_t resource);
   void stop() { host_.group().cancelAll(); }
@@ -40,6 +46,7 @@ class Visitor {
   Asked choose();
   std::string textOf(const Asked& asked);
   void consider(const Asked& asked, const Message& got);
+  void requireSuccess(const Asked& asked, const Message& got);
 
   SimWorld& world_;
   Judge& judge_;
@@ -48,6 +55,8 @@ class Visitor {
   SimHost& host_;
   base::Random random_;
   int fd_ = -1;
+  const uint64_t* life_ = nullptr;
+  uint64_t life_begun_ = 0;  // when the connection was made
   std::unique_ptr<MessageReader> reader_;
   VisitorCounts counts_;
 };

@@ -72,6 +72,7 @@ class SimWorld : private Kernel, private Network::Descriptors {
   void crashDisk() { disk_.crash(); }
   // No more faults from here on: what has not ended must end soon.
   void calm();
+  void setDisk(const DiskOptions& options) { disk_.setOptions(options); }
 
   base::MonoTime now() const { return base::MonoTime{core_.now()}; }
   uint64_t traceHash() const { return core_.traceHash(); }

@@ -46,17 +46,22 @@ rt::Task<void> StripeLog::stop() {
 
 rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, Publish publish,
                                                    rt::CancelScope& scope) {
-  const base::MonoTime deadline = reactor_.now() + kSegmentWait_ns;
+  const base::MonoTime deadline = reactor_.now() + kAppendWait_ns;
+  base::Error refused{base::Code::no_capacity, base::Blame::disk};
   while (true) {
-    base::Status turn = co_await turn_.acquire(1, scope);
+    base::Status turn = co_await turn_.acquire(1, scope, deadline);
     if (!turn.ok()) {
-      co_return turn.error();
+      refused.code = turn.error().code;
+      break;
     }
-    base::Result<Appended> appended = co_await appendOnce(record, publish);
+    base::Result<Appended> appended = co_await appendOnce(record, publish, deadline);
     turn_.release(1);
-    if (appended.ok() || appended.error().code != base::Code::no_capacity ||
-        record.size() > allocator_.maxRecordBytes()) {
+    if (appended.ok() || record.size() > allocator_.maxRecordBytes()) {
       co_return appended;
+    }
+    if (appended.error().code != base::Code::no_capacity) {
+      refused.code = appended.error().code;
+      break;
     }
     // Nobody holds the turn while waiting for reclaim, which needs it to write records again.
     const rt::WaitQueue::Woken how = co_await segment_free_.wait(scope, deadline);
@@ -67,13 +72,33 @@ rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, 
           base::Blame::disk};
     }
   }
+  if (refused.code == base::Code::timeout) {
+    // The disk has taken nothing for so long, or appends would have had their turn.
+    stats_.refused++;
+    refused.code = base::Code::no_capacity;
+    noteFailure(0);
+  }
+  co_return refused;
+}
+
+void StripeLog::noteFailure(int32_t error) {
+  if (health_.failed(reactor_.now(), error) && options_.events != nullptr) {
+    options_.events->diskOut(options_.file.disk, DiskWork::write, error);
+  }
+}
+
+bool StripeLog::isLost(Location at) const {
+  return std::any_of(lost_.begin(), lost_.end(), [at](const LostRange& range) {
+    return range.begin <= at.position() && at.position() < range.end;
+  });
 }
 
 // Finds a place in the open slab (closing full slabs, sealing full segments, opening new ones) and
 // takes it. The check of what is replaced, the reservation and the copy happen without a suspension
 // in between, so that a purge is either before all of it or after.
 rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> record,
-                                                       const Publish& publish) {
+                                                       const Publish& publish,
+                                                       base::MonoTime deadline) {
   const base::Error refused{base::Code::no_capacity, base::Blame::disk};
   const RecordHeader header = loadStruct<RecordHeader>(record);
   const RecordPlace was{header.sequence, header.offset_units, options_.file.salt};
@@ -89,7 +114,7 @@ rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> reco
       co_return refused;
     }
     if (open_ == nullptr) {
-      base::Status opened = co_await openSlab();
+      base::Status opened = co_await openSlab(deadline);
       if (!opened.ok()) {
         co_return opened.error();
       }
@@ -108,7 +133,9 @@ rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> reco
     }
     closeSlab();
     while (sealing_ >= kSealing) {
-      co_await written_.wait(never_);
+      if (co_await written_.wait(never_, deadline) == rt::WaitQueue::Woken::timed_out) {
+        co_return base::Error{base::Code::timeout, base::Blame::disk};
+      }
     }
     sealSegment();
   }
@@ -131,14 +158,17 @@ bool StripeLog::openSegment() {
   return opened.has_value();
 }
 
-rt::Task<base::Status> StripeLog::openSlab() {
-  base::Status slot = co_await slabs_.acquire(1, never_);
+rt::Task<base::Status> StripeLog::openSlab(base::MonoTime deadline) {
+  base::Status slot = co_await slabs_.acquire(1, never_, deadline);
   if (!slot.ok()) {
     co_return slot;
   }
   rt::Buffer buffer = reader_.pool().tryTake(kSlab_bytes);
   while (!buffer && reserve_in_use_) {
-    co_await written_.wait(never_);
+    if (co_await written_.wait(never_, deadline) == rt::WaitQueue::Woken::timed_out) {
+      slabs_.release(1);
+      co_return base::Error{base::Code::timeout, base::Blame::disk};
+    }
     buffer = reader_.pool().tryTake(kSlab_bytes);
   }
   if (!allocator_.hasOpen()) {
@@ -151,6 +181,7 @@ rt::Task<base::Status> StripeLog::openSlab() {
   slab->buffer = std::move(buffer);
   const OpenedSegment segment = allocator_.opened();
   slab->segment = segment.segment;
+  slab->sequence = segment.sequence;
   if (header_due_) {
     header_due_ = false;
     encodeSegmentHeader(slab->bytes.first(kSegmentHeaderBytes), identity(segment.segment),
@@ -241,6 +272,15 @@ bool StripeLog::isWriting(uint32_t segment) const {
 }
 
 void StripeLog::settle(const Slab& slab, bool ok) {
+  if (!ok) {
+    const LostRange range{LogPosition{slab.sequence, slab.begin_units},
+                          LogPosition{slab.sequence, slab.begin_units + slab.used / kUnitBytes}};
+    if (lost_.size() < kLostRanges) {
+      lost_.push_back(range);
+    } else {
+      lost_[next_lost_++ % kLostRanges] = range;
+    }
+  }
   for (const Pending& pending : slab.pending) {
     const std::optional<Entry> now = index_.find(pending.hash);
     // Softly purged or not: it is this record.
@@ -271,6 +311,11 @@ rt::Task<base::Status> StripeLog::writeBytes(std::span<std::byte> bytes, uint64_
       break;
     }
     done += static_cast<size_t>(result.result);
+  }
+  if (!status.ok()) {
+    noteFailure(status.error().sys);
+  } else if (health_.succeeded() && options_.events != nullptr) {
+    options_.events->diskBack(options_.file.disk, DiskWork::write);
   }
   stats_.writes++;
   stats_.written_bytes += done;
@@ -316,13 +361,16 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
   endWrite(number);
 }
 
-rt::Task<void> StripeLog::flush() {
+rt::Task<bool> StripeLog::flush(base::MonoTime deadline) {
   closeSlab();
   const uint64_t target = writes_begun_;
   // Writes end in any order, and later ones may end first.
   while (!running_.empty() && running_.front() <= target) {
-    co_await written_.wait(never_);
+    if (co_await written_.wait(never_, deadline) == rt::WaitQueue::Woken::timed_out) {
+      co_return false;
+    }
   }
+  co_return true;
 }
 
 rt::Task<void> StripeLog::flushLoop() {

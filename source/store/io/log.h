@@ -9,10 +9,11 @@
 // Memory comes from the shard's pool. One slab and the footers' piece are the log's own, so that it
 // goes on when the pool is empty: who holds the pool's memory may be waiting for an append.
 //
-// Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. With no free
-// segment for kSegmentWait_ns an append is refused (no_capacity): the response reaches its client,
-// it is only not kept. No fsync: what a crash loses is a miss. A write error drops what it
-// concerned and marks the segment bad.
+// Limits: kSlabs of kSlab_bytes; appends wait for a slab, first come, first served. After
+// kAppendWait_ns without a slab or a free segment an append is refused (no_capacity): the response
+// reaches its client, it is only not kept. So a disk that hangs delays nobody for longer, and once
+// writes fail or hang again and again nobody at all (disk_health.h). No fsync: what a crash loses
+// is a miss. A write error drops what it concerned.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct WriteStats {
   uint64_t writes = 0;
   uint64_t written_bytes = 0;  // to the disk, with padding, headers and footers
   uint64_t errors = 0;
-  uint64_t refused = 0;  // no free segment
+  uint64_t refused = 0;  // no slab or no free segment in time
   uint64_t reclaimed_segments = 0;
   uint64_t reinserted_records = 0;
   uint64_t reinserted_bytes = 0;
@@ -55,6 +56,7 @@ struct LogOptions {
   RecordFile file;
   uint16_t stripe = 0;
   uint64_t flush_after_ns = 50 * base::kMillisecond_ns;
+  DiskEvents* events = nullptr;
 };
 
 // How a record is made known. kind free: not at all (chunks are found through their head).
@@ -80,8 +82,8 @@ class StripeLog {
   static constexpr uint32_t kSealing =
       4;  // footers being written; an append that seals one more waits
   static constexpr uint32_t kFooterPiece_bytes = 256 << 10;
-  static constexpr uint64_t kSegmentWait_ns =
-      base::kSecond_ns;  // for reclaim, before an append is refused
+  static constexpr uint64_t kAppendWait_ns = base::kSecond_ns;
+  static constexpr size_t kLostRanges = 64;
 
   StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index, SegmentTable& table,
             SegmentAllocator& allocator, const LogOptions& options);
@@ -97,8 +99,18 @@ class StripeLog {
   // it is until the end. Errors: no_capacity, cancelled.
   rt::Task<base::Result<Appended>> append(std::span<std::byte> record, Publish publish,
                                           rt::CancelScope& scope);
-  // Returns when everything that was appended before has been written, or has failed.
-  rt::Task<void> flush();
+  // Returns when everything that was appended before has been written or has failed: true; false
+  // at the deadline.
+  rt::Task<bool> flush(base::MonoTime deadline = base::kNever);
+
+  // Whether it is worth appending: false while writes fail or hang. After each pause the one who is
+  // told so is the one who tries.
+  bool usable() { return health_.usable(reactor_.now()); }
+  bool isOut() const { return health_.out(); }
+  const DiskHealth& health() const { return health_; }
+  // Whether what lies there is known to have been lost in a write error; remembered for the newest
+  // kLostRanges.
+  bool isLost(Location at) const;
 
   // While everything is purged nothing is written again: a copy would be later in the log than the
   // purge.
@@ -127,15 +139,18 @@ class StripeLog {
     rt::Buffer buffer;  // empty: the reserve
     std::span<std::byte> bytes;
     uint32_t segment = 0;
+    uint64_t sequence = 0;
     uint32_t begin_units = 0;
     uint32_t used = 0;
     std::vector<Pending> pending;
   };
 
-  rt::Task<base::Status> openSlab();
+  rt::Task<base::Status> openSlab(base::MonoTime deadline);
+  void noteFailure(int32_t error);
   bool openSegment();
   void sealSegment();
-  rt::Task<base::Result<Appended>> appendOnce(std::span<std::byte> record, const Publish& publish);
+  rt::Task<base::Result<Appended>> appendOnce(std::span<std::byte> record, const Publish& publish,
+                                              base::MonoTime deadline = base::kNever);
   bool isReplaced(const RecordView& record, const Publish& publish) const;
   Appended place(std::span<std::byte> record, const RecordView& view, Location at,
                  const Publish& publish);
@@ -168,6 +183,13 @@ class StripeLog {
   SegmentAllocator& allocator_;
   LogOptions options_;
   WriteStats stats_;
+  DiskHealth health_;
+  struct LostRange {
+    LogPosition begin;
+    LogPosition end;
+  };
+  std::vector<LostRange> lost_;  // a ring of kLostRanges
+  size_t next_lost_ = 0;
 
   rt::TaskGroup loops_;
   rt::TaskGroup tasks_;         // the writes

@@ -64,9 +64,8 @@ rt::Task<base::Result<Footer>> StripeLog::readFooter(OpenedSegment victim) {
     std::vector<std::byte> whole(bytes);
     for (uint32_t done = 0; done < bytes;) {
       const uint32_t piece = std::min(bytes - done, rt::BufferPool::kMax_bytes);
-      base::Status read =
-          co_await reader_.readBytes(options_.file.fd, buffer.value().span().first(piece),
-                                     end - bytes + done, never_, base::kNever);
+      base::Status read = co_await reader_.readBytes(
+          options_.file, buffer.value().span().first(piece), end - bytes + done, never_);
       if (!read.ok()) {
         co_return read.error();
       }

@@ -78,6 +78,7 @@ void StripeStore::startLog(uint64_t life) {
   }
   LogOptions log_options;
   log_options.file = shared_.recordFile();
+  log_options.events = events_;
   log_options.stripe = static_cast<uint16_t>(shared_.files.superblock.stripe);
   log_ = std::make_unique<StripeLog>(reactor_, reader_, *shared_.index, *shared_.table, *allocator_,
                                      log_options);
@@ -138,8 +139,8 @@ rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, HeaderScan* scan,
        segment += kHeaderReads) {
     const std::span<std::byte> bytes = page.value().span().first(kPageBytes);
     base::Status read = co_await reader_.readBytes(
-        shared_.files.data_fd, bytes,
-        segmentOffset(segment, shared_.files.superblock.segment_bytes), *scope, base::kNever);
+        shared_.recordFile(), bytes, segmentOffset(segment, shared_.files.superblock.segment_bytes),
+        *scope);
     if (!read.ok() && (scan->unreadable == Unreadable::fails || scope->requested())) {
       scan->status = read;
       co_return;
@@ -174,9 +175,8 @@ rt::Task<base::Status> StripeStore::readSegment(uint32_t segment, RecoveryMerge&
     const uint64_t from = begin + segment_bytes - whole.size();
     for (size_t done = 0; done < whole.size();) {
       const size_t piece = std::min<size_t>(whole.size() - done, rt::BufferPool::kMax_bytes);
-      base::Status read =
-          co_await reader_.readBytes(shared_.files.data_fd, buffer.value().span().first(piece),
-                                     from + done, scope, base::kNever);
+      base::Status read = co_await reader_.readBytes(
+          shared_.recordFile(), buffer.value().span().first(piece), from + done, scope);
       if (!read.ok()) {
         co_return read;
       }

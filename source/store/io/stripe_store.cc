@@ -25,10 +25,12 @@ base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& 
   return std::make_unique<StripeShared>(files, std::move(table), std::move(index.value()));
 }
 
-StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared)
+StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared,
+                         DiskEvents* events)
     : reactor_(reactor),
       reader_(reader),
       shared_(shared),
+      events_(events),
       journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
       background_(reactor, 1) {}
@@ -127,6 +129,16 @@ rt::Task<base::Result<uint64_t>> StripeStore::purge(base::Hash128 hash, bool sof
     co_return durable.error();
   }
   co_return concerned;
+}
+
+rt::Task<base::Status> StripeStore::recordErased(base::Hash128 hash, LogPosition before,
+                                                 rt::CancelScope& scope) {
+  PurgeRecord record;
+  record.kind = PurgeKind::key;
+  record.hash = hash;
+  record.before = before;
+  record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  co_return co_await journal_.append(record, allocator_->oldestSequence(), scope);
 }
 
 rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {

@@ -28,6 +28,7 @@ struct StripeFiles {
   std::array<int, 2> snapshot_fds{-1, -1};
   std::array<int, 2> journal_fds{-1, -1};
   Superblock superblock;
+  uint16_t disk = 0;  // stripes with the same number share a device
 };
 
 // What every shard may use: made before the shards start, outlives them.
@@ -35,7 +36,8 @@ struct StripeShared {
   StripeShared(const StripeFiles& f, std::unique_ptr<SegmentTable> t, std::unique_ptr<IndexShard> i)
       : files(f), table(std::move(t)), index(std::move(i)) {}
   RecordFile recordFile() const {
-    return RecordFile{files.data_fd, files.superblock.segment_bytes, files.superblock.salt()};
+    return RecordFile{files.data_fd, files.superblock.segment_bytes, files.superblock.salt(),
+                      files.disk};
   }
   StripeFiles files;
   std::unique_ptr<SegmentTable> table;
@@ -61,7 +63,8 @@ class StripeStore {
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
   static constexpr size_t kMaxDropped = 65536;
 
-  StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared);
+  StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared,
+              DiskEvents* events = nullptr);
   ~StripeStore();
 
   // Before anything else. An error means the disk cannot be read or written: the stripe stores
@@ -85,6 +88,9 @@ class StripeStore {
   // Durable and in force on every shard when it returns. The number of objects it concerned.
   rt::Task<base::Result<uint64_t>> purge(base::Hash128 hash, bool soft, rt::CancelScope& scope);
   rt::Task<base::Result<uint64_t>> purgeAll(rt::CancelScope& scope);
+  // Makes durable that what lay before a place was erased from the index.
+  rt::Task<base::Status> recordErased(base::Hash128 hash, LogPosition before,
+                                      rt::CancelScope& scope);
 
  private:
   struct HeaderScan {
@@ -108,6 +114,7 @@ class StripeStore {
   rt::Reactor& reactor_;
   RecordReader& reader_;
   StripeShared& shared_;
+  DiskEvents* events_;
   JournalFile journal_;
   SnapshotFiles snapshots_;
   PurgeSet purges_;

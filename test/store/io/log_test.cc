@@ -165,7 +165,7 @@ TEST(Log, ARecordThatFitsNoSegmentIsRefusedAtOnce) {
   life.host().spawn(Append::run(&life.store().log(), record, &life.host().scope(), &code));
   life.finish();
   EXPECT_EQ(code, base::Code::no_capacity);
-  EXPECT_LT(world.world.now().ns - before_ns, StripeLog::kSegmentWait_ns / 2);
+  EXPECT_LT(world.world.now().ns - before_ns, StripeLog::kAppendWait_ns / 2);
 }
 
 // The log goes round many times. What was appended lately must be there; whatever is there must be
@@ -327,7 +327,7 @@ TEST(Log, WithoutAFreeSegmentAnAppendIsRefusedAfterAWhile) {
     static rt::Task<void> run(RecordReader* reader, int fd, rt::Buffer buffer,
                               rt::CancelScope* scope) {
       base::Status read =
-          co_await reader->readBytes(fd, buffer.span().first(8), 0, *scope, base::kNever);
+          co_await reader->readBytes(RecordFile{fd, 0, 0, 0}, buffer.span().first(8), 0, *scope);
       EXPECT_FALSE(read.ok());
     }
   };
@@ -344,7 +344,7 @@ TEST(Log, WithoutAFreeSegmentAnAppendIsRefusedAfterAWhile) {
         sim::Ran::done);
     if (outcome.code != base::Code::ok) {
       EXPECT_EQ(outcome.code, base::Code::no_capacity);
-      EXPECT_GE(world.world.now().ns - begun_ns, StripeLog::kSegmentWait_ns);
+      EXPECT_GE(world.world.now().ns - begun_ns, StripeLog::kAppendWait_ns);
       break;
     }
     appended++;
