@@ -80,6 +80,12 @@ TEST(PlanUpstream, AFillIsUnconditionalAndWhole) {  // RFC 9111 3.3, 4.3.1
                               "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
                               "X-Forwarded-Proto: http"};
   EXPECT_EQ(plan(asked, how), revalidation);
+  how.kind = FetchKind::rest;  // RFC 9110 13.1.5
+  how.etag = "\"sent\"";
+  how.range = "bytes=100-";
+  const Lines rest = {"Host: a", "Cache-Control: max-age=9", "Range: bytes=100-",
+                      "If-Range: \"sent\"", "X-Forwarded-Proto: http"};
+  EXPECT_EQ(plan(asked, how), rest);
 }
 
 TEST(PlanUpstream, ForwardingFieldsAreReplacedOrAppended) {

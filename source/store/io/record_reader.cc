@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "source/rt/op_wait.h"
+
 namespace store {
 
 RecordReader::RecordReader(rt::Reactor& reactor, rt::BufferPool& pool, uint32_t max_in_flight,

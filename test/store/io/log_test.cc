@@ -326,8 +326,9 @@ TEST(Log, WithoutAFreeSegmentAnAppendIsRefusedAfterAWhile) {
   struct Read {
     static rt::Task<void> run(RecordReader* reader, int fd, rt::Buffer buffer,
                               rt::CancelScope* scope) {
-      base::Status read =
-          co_await reader->readBytes(RecordFile{fd, 0, 0, 0}, buffer.span().first(8), 0, *scope);
+      RecordFile file;
+      file.fd = fd;
+      base::Status read = co_await reader->readBytes(file, buffer.span().first(8), 0, *scope);
       EXPECT_FALSE(read.ok());
     }
   };
