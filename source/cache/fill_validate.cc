@@ -31,12 +31,12 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   if (now->inBuffer()) {
     static_cast<void>(co_await stripe_.log().flush(deadline));
   }
-  base::Result<store::RecordReader::Read> old = co_await stripe_.reader().read(
+  base::Result<store::RecordRef> old = co_await stripe_.reader().read(
       stripe_.recordFile(), stripe_.table().locate(*now), scope_, deadline);
-  if (!old.ok() || !old.value().record.isFor(hash_, key_)) {
+  if (!old.ok() || !old.value().record().isFor(hash_, key_)) {
     co_return false;
   }
-  const store::RecordView& record = old.value().record;
+  const store::RecordView& record = old.value().record();
   const bool large = record.kind() == store::RecordKind::head;
   HeadText text = makeHeadText(merged, policy::StoredFields(merged.fields, *store),
                                large ? record.header.object_length : record.header.body_length,

@@ -31,8 +31,8 @@ bool Reader::useMemory(RamTier& tier, RamObject& object) {
   return true;
 }
 
-bool Reader::useRecord(store::RecordReader::Read read) {
-  const store::RecordView& record = read.record;
+bool Reader::useRecord(store::RecordRef read) {
+  const store::RecordView& record = read.record();
   const std::optional<StoredHead> head = decodeMeta(record.meta);
   if (!head.has_value()) {
     return false;
@@ -108,11 +108,11 @@ rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 h
   const store::RecordFile file = cache_->recordFile(stripe_);
   for (bool again = true;; again = false) {
     chunk_ = {};
-    base::Result<store::RecordReader::Read> read =
-        co_await cache_->reader().read(file, extent.location(), scope, cache_->patience());
-    if (read.ok() && read.value().record.isChunk(hash, object_id, number)) {
+    base::Result<store::RecordRef> read =
+        co_await cache_->reader().read(file, extent.location(), scope, base::kNever);
+    if (read.ok() && read.value().record().isChunk(hash, object_id, number)) {
       chunk_ = std::move(read.value());
-      const std::span<const std::byte> piece = clip(chunk_.record.body, extent.object_offset);
+      const std::span<const std::byte> piece = clip(chunk_.record().body, extent.object_offset);
       if (piece.empty()) {
         co_return base::Error{base::Code::corrupt, base::Blame::disk};
       }

@@ -55,7 +55,7 @@ class Reader {
   using Piece = base::Result<std::span<const std::byte>>;
 
   // False when its meta or extents are not ours.
-  bool useRecord(store::RecordReader::Read read);
+  bool useRecord(store::RecordRef read);
   bool useMemory(RamTier& tier, RamObject& object);
   bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
@@ -74,8 +74,8 @@ class Reader {
   uint64_t position_ = 0;
   uint64_t end_ = UINT64_MAX;
   RamRef ram_;
-  store::RecordReader::Read record_;  // the object's record, or a large object's head
-  store::RecordReader::Read chunk_;
+  store::RecordRef record_;  // the object's record, or a large object's head
+  store::RecordRef chunk_;
   std::span<const std::byte> body_;
   base::Hash128 hash_;  // of a large object's chunks
   uint64_t object_id_ = 0;

@@ -161,7 +161,7 @@ rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, R
   store::StripeShared& stripe = *shared_.stripes[base::index(keys.stripe)];
   const base::Hash128 hash = shared_.hash(keys.key());
   const store::Entry entry = *result.entry;
-  base::Result<store::RecordReader::Read> read = co_await services_.reader->read(
+  base::Result<store::RecordRef> read = co_await services_.reader->read(
       stripe.recordFile(), stripe.table->locate(entry), scope, deadline);
   if (!read.ok()) {
     result.broken = read.error().code == base::Code::corrupt ||
@@ -170,17 +170,17 @@ rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, R
     stats_.broken_records += result.broken ? 1 : 0;
     co_return false;
   }
-  store::RecordReader::Read& record = read.value();
-  if (!record.record.isFor(hash, keys.key())) {
+  store::RecordRef& record = read.value();
+  if (!record.record().isFor(hash, keys.key())) {
     co_return false;  // another key with the same tag: absent here, and not to be dropped
   }
-  const bool is_rule = record.record.kind() == store::RecordKind::vary_rule;
+  const bool is_rule = record.record().kind() == store::RecordKind::vary_rule;
   stripe.index->touch(hash);
   if (is_rule || entry.frequency() > 0) {
-    ram_.insert(record.record, record.buffer.span(), entry);
+    ram_.insert(record.record(), record.bytes(), entry);
   }
   if (is_rule) {
-    result.broken = !takeRule(keys, record.record.meta, request);
+    result.broken = !takeRule(keys, record.record().meta, request);
     co_return !result.broken;
   }
   found(keys, reader, result, reader.useRecord(std::move(record)));

@@ -169,8 +169,8 @@ class StripeLog {
   rt::Task<base::Result<Footer>> readFooter(OpenedSegment victim);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
   rt::Task<void> reclaimLarge(OpenedSegment victim, const LargeObject& object, uint64_t& budget);
-  rt::Task<bool> moveLarge(OpenedSegment victim, const LargeObject& object,
-                           const RecordReader::Read& head, uint8_t frequency);
+  rt::Task<bool> moveLarge(OpenedSegment victim, const LargeObject& object, const RecordRef& head,
+                           uint8_t frequency);
   SegmentIdentity identity(uint32_t segment) const {
     return SegmentIdentity{segment, options_.stripe, options_.file.segment_bytes,
                            options_.file.salt};

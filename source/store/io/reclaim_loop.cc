@@ -91,8 +91,7 @@ rt::Task<base::Result<Footer>> StripeLog::readFooter(OpenedSegment victim) {
 rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
   const Location at{victim.sequence, victim.segment, what.line.offset_units,
                     what.line.length_units};
-  base::Result<RecordReader::Read> read =
-      co_await reader_.read(options_.file, at, never_, base::kNever);
+  base::Result<RecordRef> read = co_await reader_.read(options_.file, at, never_, base::kNever);
   if (read.ok()) {
     Publish publish;
     publish.kind = what.entry.kind();
@@ -101,7 +100,7 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
     publish.replaces = what.entry;
     base::Status turn = co_await turn_.acquire(1, never_);
     CHECK(turn.ok());
-    base::Result<Appended> appended = co_await appendOnce(read.value().buffer.span(), publish);
+    base::Result<Appended> appended = co_await appendOnce(read.value().bytes(), publish);
     turn_.release(1);
     if (appended.ok()) {
       stats_.reinserted_records++;
@@ -115,11 +114,11 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
 rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& object,
                                        uint64_t& budget_bytes) {
   const Location head_at = table_.locate(object.head);
-  base::Result<RecordReader::Read> head =
+  base::Result<RecordRef> head =
       co_await reader_.read(options_.file, head_at, never_, base::kNever);
   LargeOutcome outcome{LargeDecision::drop, 0};
   if (head.ok()) {
-    const RecordView& record = head.value().record;
+    const RecordView& record = head.value().record();
     base::Result<ExtentTable> extents =
         ExtentTable::parse(record.body, record.header.object_length);
     if (extents.ok()) {
@@ -139,8 +138,8 @@ rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& 
 
 // Writes the object's chunks of this segment again, then its head with their new places.
 rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& object,
-                                    const RecordReader::Read& head, uint8_t frequency) {
-  const RecordView& old = head.record;
+                                    const RecordRef& head, uint8_t frequency) {
+  const RecordView& old = head.record();
   base::Result<ExtentTable> table = ExtentTable::parse(old.body, old.header.object_length);
   CHECK(table.ok());
   std::vector<Extent> extents;
@@ -149,7 +148,7 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
   }
   for (const TocEntry& line : object.chunks) {
     const Location at_old{victim.sequence, victim.segment, line.offset_units, line.length_units};
-    base::Result<RecordReader::Read> chunk =
+    base::Result<RecordRef> chunk =
         co_await reader_.read(options_.file, at_old, never_, base::kNever);
     if (!chunk.ok() || line.chunk_number >= extents.size()) {
       co_return false;
@@ -157,7 +156,7 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
     const Publish unlisted;
     base::Status turn = co_await turn_.acquire(1, never_);
     CHECK(turn.ok());
-    base::Result<Appended> moved = co_await appendOnce(chunk.value().buffer.span(), unlisted);
+    base::Result<Appended> moved = co_await appendOnce(chunk.value().bytes(), unlisted);
     turn_.release(1);
     if (!moved.ok()) {
       co_return false;

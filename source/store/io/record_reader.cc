@@ -1,8 +1,6 @@
 #include "source/store/io/record_reader.h"
 
-#include <utility>
-
-#include "source/rt/op_wait.h"
+#include <algorithm>
 
 namespace store {
 
@@ -12,7 +10,7 @@ RecordReader::RecordReader(rt::Reactor& reactor, rt::BufferPool& pool, uint32_t 
       pool_(pool),
       max_in_flight_(max_in_flight),
       events_(events),
-      left_(reactor, UINT32_MAX) {}
+      tasks_(reactor, UINT32_MAX) {}
 
 RecordReader::~RecordReader() = default;
 
@@ -23,97 +21,213 @@ RecordReader::Lane& RecordReader::laneOf(uint16_t disk) {
   return *lanes_[disk];
 }
 
-RecordReader::Slot* RecordReader::takeSlot() {
-  if (free_slots_.empty()) {
-    slots_.push_back(std::make_unique<Slot>());
-    free_slots_.reserve(slots_.size());
-    return slots_.back().get();
-  }
-  Slot* slot = free_slots_.back();
-  free_slots_.pop_back();
-  return slot;
+// The table of what is being read, or held.
+
+size_t RecordReader::rowOf(RecordFile file, Location at) {
+  const uint64_t place = (uint64_t{at.segment} << 32) | at.offset_units;
+  return mix64(place + static_cast<uint64_t>(file.fd) * 0x9e3779b97f4a7c15ULL) % kRows;
 }
 
-void RecordReader::note(uint16_t disk, Lane& lane, const rt::IoResult& result) {
-  if (result.ended == rt::Ended::cancelled) {
-    return;
-  }
-  if (result.ok()) {
-    if (lane.health.succeeded() && events_ != nullptr) {
-      events_->diskBack(disk, DiskWork::read);
+SharedRead* RecordReader::find(RecordFile file, Location at) const {
+  for (SharedRead* read = rows_[rowOf(file, at)]; read != nullptr; read = read->next) {
+    if (read->file.fd == file.fd && read->at == at) {
+      return read;
     }
-    return;
   }
-  const bool timed_out = result.ended == rt::Ended::timed_out;
-  (timed_out ? stats_.timeouts : stats_.errors)++;
-  const int32_t error = timed_out ? 0 : -result.result;
-  if (lane.health.failed(reactor_.now(), error) && events_ != nullptr) {
-    events_->diskOut(disk, DiskWork::read, error);
-  }
+  return nullptr;
 }
 
-// Fills `buffer`, which is empty afterwards if the disk has kept it.
-rt::Task<base::Status> RecordReader::fill(RecordFile file, rt::Buffer& buffer, uint32_t bytes,
-                                          uint64_t offset, rt::CancelScope& scope,
-                                          base::MonoTime deadline) {
+SharedRead& RecordReader::begin(RecordFile file, Location at) {
+  if (free_ == nullptr) {
+    reads_.push_back(std::make_unique<SharedRead>());
+    free_ = reads_.back().get();
+  }
+  SharedRead& read = *std::exchange(free_, free_->next);
+  SharedRead*& row = rows_[rowOf(file, at)];
+  read.file = file;
+  read.at = at;
+  read.next = std::exchange(row, &read);
+  read.listed = true;
+  read.users = 1;
+  read.given = base::MonoTime{0};
+  read.late = false;
+  read.done = false;
+  read.status = base::Unit{};
+  return read;
+}
+
+void RecordReader::unlist(SharedRead& read) {
+  if (!read.listed) {
+    return;
+  }
+  SharedRead** link = &rows_[rowOf(read.file, read.at)];
+  while (*link != &read) {
+    link = &(*link)->next;
+  }
+  *link = read.next;
+  read.listed = false;
+}
+
+void RecordReader::drop(SharedRead& read) {
+  if (--read.users > 0) {
+    return;
+  }
+  unlist(read);
+  read.buffer.reset();
+  read.record = RecordView();
+  read.next = std::exchange(free_, &read);
+}
+
+// Reading.
+
+rt::Task<base::Result<RecordRef>> RecordReader::read(RecordFile file, Location at,
+                                                     rt::CancelScope& scope,
+                                                     base::MonoTime deadline) {
+  const uint32_t bytes = at.length_units * kUnitBytes;
+  if (at.sequence == 0 || bytes == 0 || bytes > rt::BufferPool::kMax_bytes) {
+    stats_.stale_locations++;
+    co_return base::Error{base::Code::stale_location, base::Blame::disk};
+  }
   Lane& lane = laneOf(file.disk);
-  if (!lane.in_flight.tryAcquire(1)) {
-    base::Status taken = co_await lane.in_flight.acquire(1, scope, deadline);
-    if (!taken.ok()) {
-      stats_.timeouts += taken.error().code == base::Code::timeout ? 1 : 0;
-      co_return taken;
+  SharedRead* read = find(file, at);
+  const bool found = read != nullptr;
+  if (!found && !lane.health.usable(reactor_.now())) {
+    stats_.refused++;
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  }
+  read = found ? read : &begin(file, at);
+  RecordRef ref(*this, *read);
+  if (found) {
+    stats_.shared++;
+  } else {
+    const bool spawned = tasks_.spawn(run(read));
+    CHECK(spawned);
+  }
+  while (!read->done) {
+    const base::MonoTime patient =
+        (read->given.ns > 0 ? read->given : reactor_.now()) + kDiskPatience_ns;
+    const rt::WaitQueue::Woken how = co_await read->ended.wait(scope, std::min(deadline, patient));
+    if (how == rt::WaitQueue::Woken::cancelled) {
+      co_return base::Error{base::Code::cancelled, base::Blame::self};
+    }
+    const base::MonoTime now = reactor_.now();
+    const bool late = read->given.ns > 0 && now >= read->given + kDiskPatience_ns;
+    if (!read->done && (late || now >= deadline || lane.health.out())) {
+      noteLate(*read);
+      co_return base::Error{base::Code::timeout, base::Blame::disk};
     }
   }
+  if (!read->status.ok()) {
+    co_return read->status.error();
+  }
+  co_return std::move(ref);
+}
+
+rt::Task<void> RecordReader::run(SharedRead* read) {
+  const uint32_t bytes = read->at.length_units * kUnitBytes;
+  Lane& lane = laneOf(read->file.disk);
+  rt::CancelScope never;
+  read->buffer = pool_.tryTake(bytes);
+  if (!read->buffer) {
+    base::Result<rt::Buffer> taken = co_await pool_.take(bytes, never);
+    CHECK(taken.ok());
+    read->buffer = std::move(taken.value());
+  }
+  if (!lane.in_flight.tryAcquire(1)) {
+    base::Status place = co_await lane.in_flight.acquire(1, never);
+    CHECK(place.ok());
+  }
+  if (read->users > 1) {
+    read->status = co_await fetch(read, bytes);
+  } else {
+    read->status = base::Error{base::Code::cancelled, base::Blame::self};  // nobody waits any more
+  }
+  lane.in_flight.release(1);
+  if (read->status.ok()) {
+    read->status = verify(*read, bytes);
+  }
+  if (!read->status.ok()) {
+    unlist(*read);  // the next one who wants it tries again
+  }
+  read->done = true;
+  read->ended.wakeAll();
+  drop(*read);
+}
+
+rt::Task<base::Status> RecordReader::fetch(SharedRead* read, uint32_t bytes) {
+  const uint64_t offset = segmentOffset(read->at.segment, read->file.segment_bytes) +
+                          uint64_t{read->at.offset_units} * kUnitBytes;
+  read->given = reactor_.now();
   const uint64_t begun_ns = reactor_.engine().monotonic().ns;
-  Slot* slot = takeSlot();
-  slot->buffer = std::move(buffer);
-  base::Status status = base::Unit{};
+  rt::CancelScope never;
+  rt::IoResult result;
   uint32_t done = 0;
-  while (done < bytes && status.ok()) {
-    rt::Op& op = slot->op;
-    op.kind = rt::OpKind::read;
-    op.fd = file.fd;
-    op.addr = slot->buffer.data() + done;
-    op.len = bytes - done;
-    op.offset = offset + done;
-    op.fixed = pool_.registered();
-    rt::IoResult result = co_await rt::OpWait(op, scope, deadline);
-    if (result.ok() && result.result == 0) {
+  while (done < bytes) {
+    result = co_await rt::FileOp(rt::OpKind::read, read->file.fd,
+                                 read->buffer.span().subspan(done, bytes - done), offset + done,
+                                 pool_.registered(), never, base::kNever);
+    if (result.result == 0) {
       result.result = -EIO;  // the file is shorter than it was
     }
-    note(file.disk, lane, result);
-    if (op.state != rt::Op::State::done) {
-      stats_.left++;
-      const bool spawned = left_.spawn(awaitEnd(&lane, slot));
-      CHECK(spawned);
-      co_return result.error(base::Blame::disk);
+    if (!result.ok()) {
+      break;
     }
-    if (result.ok()) {
-      done += static_cast<uint32_t>(result.result);
-      stats_.short_reads += done < bytes ? 1 : 0;
-    } else {
-      status = result.error(base::Blame::disk);
-    }
+    done += static_cast<uint32_t>(result.result);
+    stats_.short_reads += done < bytes ? 1 : 0;
   }
-  buffer = std::move(slot->buffer);
-  free_slots_.push_back(slot);
-  lane.in_flight.release(1);
+  noteEnd(*read, result);
   stats_.reads++;
   stats_.bytes += done;
   stats_.latency_ns.record(reactor_.engine().monotonic().ns - begun_ns);
-  co_return status;
+  if (!result.ok()) {
+    co_return result.error(base::Blame::disk);
+  }
+  co_return base::Unit{};
 }
 
-rt::Task<void> RecordReader::awaitEnd(Lane* lane, Slot* slot) {
-  co_await rt::OpEnd(slot->op);
-  slot->buffer.reset();
-  free_slots_.push_back(slot);
-  lane->in_flight.release(1);
-  stats_.left--;
+base::Status RecordReader::verify(SharedRead& read, uint32_t bytes) {
+  base::Result<RecordView> record =
+      decodeRecord(read.buffer.span().first(bytes),
+                   RecordPlace{read.at.sequence, read.at.offset_units, read.file.salt});
+  if (!record.ok()) {
+    (record.error().code == base::Code::corrupt ? stats_.corrupt : stats_.stale_locations)++;
+    return record.error();
+  }
+  read.record = record.value();
+  return base::Unit{};
+}
+
+// Counted once for all who wait, and only if it is the disk that takes so long.
+void RecordReader::noteLate(SharedRead& read) {
+  const bool late = read.given.ns > 0 && reactor_.now() >= read.given + kDiskPatience_ns;
+  if (!late || read.late) {
+    return;
+  }
+  read.late = true;
+  stats_.late++;
+  stats_.timeouts++;
+  if (laneOf(read.file.disk).health.failed(reactor_.now(), 0) && events_ != nullptr) {
+    events_->diskOut(read.file.disk, DiskWork::read, 0);
+  }
+}
+
+void RecordReader::noteEnd(SharedRead& read, const rt::IoResult& result) {
+  DiskHealth& health = laneOf(read.file.disk).health;
+  stats_.late -= read.late ? 1 : 0;
+  if (result.ok()) {
+    if (health.succeeded() && events_ != nullptr) {
+      events_->diskBack(read.file.disk, DiskWork::read);
+    }
+    return;
+  }
+  stats_.errors++;
+  if (health.failed(reactor_.now(), -result.result) && events_ != nullptr) {
+    events_->diskOut(read.file.disk, DiskWork::read, -result.result);
+  }
 }
 
 rt::Task<void> RecordReader::stop() {
-  co_await left_.join();
+  co_await tasks_.join();
 }
 
 rt::Task<base::Status> RecordReader::readBytes(RecordFile file, std::span<std::byte> into,
@@ -144,42 +258,6 @@ rt::Task<base::Status> RecordReader::readBytes(RecordFile file, std::span<std::b
   stats_.bytes += done;
   stats_.latency_ns.record(reactor_.engine().monotonic().ns - begun_ns);
   co_return status;
-}
-
-rt::Task<base::Result<RecordReader::Read>> RecordReader::read(RecordFile file, Location at,
-                                                              rt::CancelScope& scope,
-                                                              base::MonoTime deadline) {
-  const uint32_t bytes = at.length_units * kUnitBytes;
-  if (at.sequence == 0 || bytes == 0 || bytes > rt::BufferPool::kMax_bytes) {
-    stats_.stale_locations++;
-    co_return base::Error{base::Code::stale_location, base::Blame::disk};
-  }
-  if (!laneOf(file.disk).health.usable(reactor_.now())) {
-    stats_.refused++;
-    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
-  }
-  Read read{pool_.tryTake(bytes), {}};
-  if (!read.buffer) {
-    base::Result<rt::Buffer> taken = co_await pool_.take(bytes, scope, deadline);
-    if (!taken.ok()) {
-      co_return taken.error();
-    }
-    read.buffer = std::move(taken.value());
-  }
-  const uint64_t offset =
-      segmentOffset(at.segment, file.segment_bytes) + uint64_t{at.offset_units} * kUnitBytes;
-  base::Status status = co_await fill(file, read.buffer, bytes, offset, scope, deadline);
-  if (!status.ok()) {
-    co_return status.error();
-  }
-  base::Result<RecordView> record = decodeRecord(
-      read.buffer.span().first(bytes), RecordPlace{at.sequence, at.offset_units, file.salt});
-  if (!record.ok()) {
-    (record.error().code == base::Code::corrupt ? stats_.corrupt : stats_.stale_locations)++;
-    co_return record.error();
-  }
-  read.record = record.value();
-  co_return std::move(read);
 }
 
 }  // namespace store

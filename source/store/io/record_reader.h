@@ -1,15 +1,21 @@
-// Reads records from a stripe's file into private buffers and verifies them. Any shard reads any
-// stripe; nothing is pinned: a segment that is overwritten during the read fails the verification.
+// Reads records from a stripe's file into a shard's own buffers and verifies them. Any shard reads
+// any stripe; nothing is pinned: a segment that is overwritten during the read fails the
+// verification. Who reads what another is reading, or still holds, shares it.
+//
+// A read is a task of its own, which ends when the disk gives the memory back; those who want it
+// only wait for it, and leave when they have waited enough. So a disk that hangs delays nobody for
+// longer than kDiskPatience_ns.
 //
 // Limits: reads in flight a shard and disk (kDefaultReads; more wait, oldest first, since a
-// device's queue that is full makes even submitting block); a deadline, after which the caller goes
-// to the origin, even if the disk keeps the read; a disk that fails again and again is not asked
-// (disk_health.h).
+// device's queue that is full makes even submitting block); a disk that fails again and again is
+// not asked (disk_health.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "source/base/result.h"
@@ -26,7 +32,7 @@
 namespace store {
 
 inline constexpr uint32_t kDefaultReads = 96;
-// A disk that has not answered in this time is passed by.
+// A read that the disk has not given back in this time is passed by.
 inline constexpr uint64_t kDiskPatience_ns = base::kSecond_ns;
 
 struct ReadStats {
@@ -38,7 +44,8 @@ struct ReadStats {
   uint64_t refused = 0;          // not tried: the disk was out of use
   uint64_t corrupt = 0;          // a checksum did not hold
   uint64_t stale_locations = 0;  // an intact record of another time: the segment was overwritten
-  uint64_t left = 0;             // reads that outlasted their deadline and are still the disk's
+  uint64_t late = 0;    // reads that took longer than kDiskPatience_ns and are still the disk's
+  uint64_t shared = 0;  // wanted while another read, or held, the same
   telemetry::Histogram latency_ns;
 };
 
@@ -50,6 +57,44 @@ struct RecordFile {
   uint16_t disk = 0;  // files with the same number share a device
 };
 
+class RecordReader;
+
+// A record that was asked for, read once for all who want it at the same time.
+struct SharedRead {
+  RecordFile file;
+  Location at;
+  SharedRead* next = nullptr;  // of its row in the table, or of the free ones
+  bool listed = false;         // in the table, to be shared
+  uint32_t users = 0;          // its task, and who waits for it or holds it
+  base::MonoTime given{0};     // to the disk; 0: not yet
+  bool late = false;
+  bool done = false;
+  base::Status status = base::Unit{};
+  rt::Buffer buffer;
+  RecordView record;  // views into buffer
+  rt::WaitQueue ended;
+};
+
+// Holds a SharedRead; move-only.
+class RecordRef {
+ public:
+  RecordRef() = default;
+  RecordRef(RecordReader& reader, SharedRead& read);
+  RecordRef(RecordRef&& other) noexcept
+      : reader_(other.reader_), read_(std::exchange(other.read_, nullptr)) {}
+  RecordRef& operator=(RecordRef&& other) noexcept;
+  ~RecordRef() { reset(); }
+  void reset();
+  explicit operator bool() const { return read_ != nullptr; }
+  const RecordView& record() const { return read_->record; }
+  // The record's bytes.
+  std::span<std::byte> bytes() const;
+
+ private:
+  RecordReader* reader_ = nullptr;
+  SharedRead* read_ = nullptr;
+};
+
 class RecordReader {
  public:
   // `events` may be null: nobody is told when a disk goes out of use.
@@ -57,19 +102,16 @@ class RecordReader {
                DiskEvents* events = nullptr);
   ~RecordReader();
 
-  // The whole record at `at` into a buffer of its own. Errors: io_error, timeout, no_capacity (the
-  // disk is out of use), corrupt, stale_location.
-  struct Read {
-    rt::Buffer buffer;
-    RecordView record;  // views into buffer
-  };
-  rt::Task<base::Result<Read>> read(RecordFile file, Location at, rt::CancelScope& scope,
-                                    base::MonoTime deadline);
+  // The whole, verified record at `at`. The deadline is for all of it, also for waiting until the
+  // disk has time. Errors: io_error, timeout, no_capacity (the disk is out of use), corrupt,
+  // stale_location, cancelled.
+  rt::Task<base::Result<RecordRef>> read(RecordFile file, Location at, rt::CancelScope& scope,
+                                         base::MonoTime deadline);
   // Raw bytes of the file, whole or an error; `into` is page-aligned pool memory. For recovery and
   // reclaim, which wait for as long as it takes.
   rt::Task<base::Status> readBytes(RecordFile file, std::span<std::byte> into, uint64_t offset,
                                    rt::CancelScope& scope);
-  // Waits for the reads that were left. Nothing else is read any more.
+  // Waits for the reads that the disk still has. Nothing is read any more.
   rt::Task<void> stop();
 
   const DiskHealth& health(uint16_t disk) { return laneOf(disk).health; }
@@ -77,32 +119,59 @@ class RecordReader {
   rt::BufferPool& pool() { return pool_; }
 
  private:
+  friend class RecordRef;
+  static constexpr size_t kRows = 256;
   struct Lane {
     explicit Lane(uint32_t reads) : in_flight(reads) {}
     rt::Credits in_flight;
     DiskHealth health;
   };
-  // A read that the kernel has, with its memory.
-  struct Slot {
-    rt::Op op;
-    rt::Buffer buffer;
-  };
   Lane& laneOf(uint16_t disk);
-  Slot* takeSlot();
-  rt::Task<base::Status> fill(RecordFile file, rt::Buffer& buffer, uint32_t bytes, uint64_t offset,
-                              rt::CancelScope& scope, base::MonoTime deadline);
-  rt::Task<void> awaitEnd(Lane* lane, Slot* slot);
-  void note(uint16_t disk, Lane& lane, const rt::IoResult& result);
+  static size_t rowOf(RecordFile file, Location at);
+  SharedRead* find(RecordFile file, Location at) const;
+  SharedRead& begin(RecordFile file, Location at);
+  void unlist(SharedRead& read);
+  void drop(SharedRead& read);
+  rt::Task<void> run(SharedRead* read);
+  rt::Task<base::Status> fetch(SharedRead* read, uint32_t bytes);
+  base::Status verify(SharedRead& read, uint32_t bytes);
+  void noteLate(SharedRead& read);
+  void noteEnd(SharedRead& read, const rt::IoResult& result);
 
   rt::Reactor& reactor_;
   rt::BufferPool& pool_;
   uint32_t max_in_flight_;
   DiskEvents* events_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // by disk
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> free_slots_;
+  std::vector<std::unique_ptr<SharedRead>> reads_;
+  SharedRead* free_ = nullptr;
+  std::array<SharedRead*, kRows> rows_{};
   ReadStats stats_;
-  rt::TaskGroup left_;
+  rt::TaskGroup tasks_;
 };
+
+inline RecordRef::RecordRef(RecordReader& reader, SharedRead& read)
+    : reader_(&reader), read_(&read) {
+  read.users++;
+}
+
+inline RecordRef& RecordRef::operator=(RecordRef&& other) noexcept {
+  if (this != &other) {
+    reset();
+    reader_ = other.reader_;
+    read_ = std::exchange(other.read_, nullptr);
+  }
+  return *this;
+}
+
+inline void RecordRef::reset() {
+  if (read_ != nullptr) {
+    reader_->drop(*std::exchange(read_, nullptr));
+  }
+}
+
+inline std::span<std::byte> RecordRef::bytes() const {
+  return read_->buffer.span().first(uint64_t{read_->at.length_units} * kUnitBytes);
+}
 
 }  // namespace store

@@ -97,6 +97,7 @@ base::Result<RecoveryReport> Life::recover(Unreadable unreadable) {
 
 rt::Task<void> Life::stopping() {
   co_await store_->stop();
+  co_await reader_->stop();
 }
 
 void Life::stop() {
@@ -224,12 +225,12 @@ rt::Task<void> Life::reading(std::string key, std::optional<FoundRecord>* found)
   if (!entry.has_value() || !entry->placed()) {
     co_return;
   }
-  base::Result<RecordReader::Read> read = co_await reader_->read(
+  base::Result<RecordRef> read = co_await reader_->read(
       shared_->recordFile(), shared_->table->locate(*entry), host_.scope(), base::kNever);
-  if (!read.ok() || !read.value().record.isFor(hash(key), key)) {
+  if (!read.ok() || !read.value().record().isFor(hash(key), key)) {
     co_return;
   }
-  const RecordView& record = read.value().record;
+  const RecordView& record = read.value().record();
   FoundRecord result;
   CHECK(record.meta.size() == sizeof result.version);
   std::memcpy(&result.version, record.meta.data(), sizeof result.version);
