@@ -27,9 +27,9 @@ class Visitor {
 
   // Asks so many times, or until told to stop.
   void start(uint64_t requests, uint64_t pause_max_ns);
-  // Requires every request to be answered well within kPatience_ns, unless `*life`, which counts
-  // the starts and ends of the proxy, changes meanwhile; or the body of a version that is no more,
-  // or has no validator to ask for the rest of it, is cut off.
+  // Requires every request to be answered well within kPatience_ns while the proxy runs: `*life`
+  // counts its starts and ends, so it is odd then. Excepted is the body of a version that is no
+  // more, or has no validator to ask for the rest of it: that may be cut off.
   void mustSucceed(const uint64_t* life) { life_ = life; }
   // One GET of one resource, which must be answered with 200.
   void demand(uint32_t resource);
