@@ -273,6 +273,12 @@ class ProxyCampaign {
     if (chosen == ledger_.size()) {
       return;
     }
+    // A disk that is still out of use for one shard sends its requests to the origin.
+    for (const shard::ShardStats& stats : node_->collect(kLong_ns)) {
+      if (stats.caches[0].shards_not_reading > 0 || stats.caches[0].stripes_not_written > 0) {
+        return;
+      }
+    }
     purge(chosen);
     Ran ran = world_.run([this] { return !node_->busy(); }, world_.now() + kLong_ns);
     judge_.require(ran == Ran::done, "a purge never ended");

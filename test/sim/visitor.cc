@@ -120,6 +120,10 @@ rt::Task<void> Visitor::ask(Asked asked, bool must_succeed) {
     }
   }
   const bool good = got.complete && got.status() == 200;
+  if (must_succeed) {
+    judge_.say("demanded at " + std::to_string(asked.begun_ns) + ", answered at " +
+               std::to_string(host_.engine().monotonic().ns) + ": " + got.field("cache-status"));
+  }
   judge_.require(good || !must_succeed,
                  "a request on a healthy network failed: " +
                      (got.first.empty() ? std::string("no answer") : got.first));
