@@ -168,6 +168,7 @@ class StripeLog {
   rt::Task<void> reclaim(OpenedSegment victim);
   rt::Task<base::Result<Footer>> readFooter(OpenedSegment victim);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
+  rt::Task<bool> settleHead(LargeObject& object);
   rt::Task<void> reclaimLarge(OpenedSegment victim, const LargeObject& object, uint64_t& budget);
   rt::Task<bool> moveLarge(OpenedSegment victim, const LargeObject& object, const RecordRef& head,
                            uint8_t frequency);

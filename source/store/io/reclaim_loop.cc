@@ -43,8 +43,11 @@ rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
       co_await reinsert(victim, what);
     }
     uint64_t budget_bytes = plan.budget_bytes;
-    for (const LargeObject& object : plan.large) {
-      co_await reclaimLarge(victim, object, budget_bytes);
+    for (LargeObject& object : plan.large) {
+      const bool there = co_await settleHead(object);
+      if (there) {
+        co_await reclaimLarge(victim, object, budget_bytes);
+      }
     }
   }
   // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
@@ -109,6 +112,21 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
   }
   // Gone unless it was replaced: by the copy, or by something newer.
   stats_.dropped_records += index_.eraseIf(what.line.hash(), what.entry) ? 1 : 0;
+}
+
+// The head may be in the write buffer still, as when the key has been stored anew since. True: it
+// is the key's version, and can be read.
+rt::Task<bool> StripeLog::settleHead(LargeObject& object) {
+  if (!object.head.inBuffer()) {
+    co_return true;
+  }
+  static_cast<void>(co_await flush(reactor_.now() + kAppendWait_ns));
+  const std::optional<Entry> now = index_.find(object.hash);
+  if (!now.has_value() || now->kind() != EntryKind::extents || now->inBuffer()) {
+    co_return false;
+  }
+  object.head = *now;
+  co_return true;
 }
 
 rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& object,

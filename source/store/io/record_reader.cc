@@ -88,21 +88,37 @@ rt::Task<base::Result<RecordRef>> RecordReader::read(RecordFile file, Location a
     stats_.stale_locations++;
     co_return base::Error{base::Code::stale_location, base::Blame::disk};
   }
-  Lane& lane = laneOf(file.disk);
-  SharedRead* read = find(file, at);
-  const bool found = read != nullptr;
-  if (!found && !lane.health.usable(reactor_.now())) {
-    stats_.refused++;
-    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  while (true) {
+    SharedRead* read = find(file, at);
+    const bool found = read != nullptr;
+    if (!found && !laneOf(file.disk).health.usable(reactor_.now())) {
+      stats_.refused++;
+      co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+    }
+    read = found ? read : &begin(file, at);
+    RecordRef ref(*this, *read);
+    if (found) {
+      stats_.shared++;
+    } else {
+      const bool spawned = tasks_.spawn(run(read));
+      CHECK(spawned);
+    }
+    base::Status ended = co_await awaitEnd(read, scope, deadline);
+    if (ended.ok()) {
+      co_return std::move(ref);
+    }
+    // A read that began before this call may have come before the write that this caller knows of.
+    const bool too_early = found && (ended.error().code == base::Code::stale_location ||
+                                     ended.error().code == base::Code::corrupt);
+    if (!too_early) {
+      co_return ended.error();
+    }
   }
-  read = found ? read : &begin(file, at);
-  RecordRef ref(*this, *read);
-  if (found) {
-    stats_.shared++;
-  } else {
-    const bool spawned = tasks_.spawn(run(read));
-    CHECK(spawned);
-  }
+}
+
+// The read goes on when its caller leaves, at the deadline or since the disk takes too long.
+rt::Task<base::Status> RecordReader::awaitEnd(SharedRead* read, rt::CancelScope& scope,
+                                              base::MonoTime deadline) {
   while (!read->done) {
     const base::MonoTime patient =
         (read->given.ns > 0 ? read->given : reactor_.now()) + kDiskPatience_ns;
@@ -112,15 +128,12 @@ rt::Task<base::Result<RecordRef>> RecordReader::read(RecordFile file, Location a
     }
     const base::MonoTime now = reactor_.now();
     const bool late = read->given.ns > 0 && now >= read->given + kDiskPatience_ns;
-    if (!read->done && (late || now >= deadline || lane.health.out())) {
+    if (!read->done && (late || now >= deadline || laneOf(read->file.disk).health.out())) {
       noteLate(*read);
       co_return base::Error{base::Code::timeout, base::Blame::disk};
     }
   }
-  if (!read->status.ok()) {
-    co_return read->status.error();
-  }
-  co_return std::move(ref);
+  co_return read->status;
 }
 
 rt::Task<void> RecordReader::run(SharedRead* read) {

@@ -132,6 +132,8 @@ class RecordReader {
   SharedRead& begin(RecordFile file, Location at);
   void unlist(SharedRead& read);
   void drop(SharedRead& read);
+  rt::Task<base::Status> awaitEnd(SharedRead* read, rt::CancelScope& scope,
+                                  base::MonoTime deadline);
   rt::Task<void> run(SharedRead* read);
   rt::Task<base::Status> fetch(SharedRead* read, uint32_t bytes);
   base::Status verify(SharedRead& read, uint32_t bytes);

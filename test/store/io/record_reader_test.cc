@@ -156,6 +156,26 @@ TEST_F(RecordReaderTest, WhatIsBeingReadOrHeldIsSharedAndReadOnce) {
   EXPECT_EQ(diskReads(), before + 2);
 }
 
+// A chunk may be asked for while it is still in its owner's buffer. Who asks again once it has been
+// written must not get the answer of a read that began before.
+TEST_F(RecordReaderTest, AReadThatBeganBeforeIsNoReasonToCallARecordStale) {
+  std::span<std::byte> page = world_.world.disk().contents("data").subspan(
+      segmentOffset(at_[0].segment, file_.segment_bytes) +
+          uint64_t{at_[0].offset_units} * kUnitBytes,
+      kUnitBytes);
+  const std::vector<std::byte> written(page.begin(), page.end());
+  std::fill(page.begin(), page.end(), std::byte{0});
+  const uint64_t before = diskReads();
+  Outcome early;
+  life_.host().spawn(reading(0, &early));
+  ASSERT_EQ(
+      world_.world.run([&] { return diskReads() > before; }, world_.world.now() + base::kSecond_ns),
+      sim::Ran::done);  // the bytes have been taken; nobody has been told yet
+  std::copy(written.begin(), written.end(), page.begin());
+  EXPECT_EQ(read().code, base::Code::ok);
+  EXPECT_NE(early.code, base::Code::ok);
+}
+
 TEST_F(RecordReaderTest, OneWhoLeavesTakesNothingFromTheOthers) {
   Outcome left;
   Outcome stays;
