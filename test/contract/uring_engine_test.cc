@@ -1,5 +1,5 @@
-// Goal: the io_uring engine keeps the contract of all engines.
-// Method: the contract's suite on real sockets, files and rings.
+// Goal: the io_uring engine keeps the contract of all engines, also when the operations of its
+// files go through kernel AIO. Method: the contract's suite on real sockets, files and rings.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "source/io/aio/aio_engine.h"
 #include "source/io/uring/uring_engine.h"
 #include "test/contract/io_engine_contract.h"
 #include "test/contract/real_descriptors.h"
@@ -45,6 +46,50 @@ class UringThreads : public Threads {
   io::Doorbells doorbells_;
 };
 
+std::unique_ptr<io::AioEngine> makeAioEngine(base::ShardId shard, io::Doorbells& doorbells) {
+  auto made = io::AioEngine::create(makeEngine(shard, doorbells), {});
+  CHECK(made.ok());
+  return std::move(made.value());
+}
+
+// Every file goes through kernel AIO, every other descriptor through the ring.
+class AioRig : public RealDescriptors {
+ public:
+  AioRig() {
+    for (uint16_t i = 0; i < 2; i++) {
+      engines_[i] = makeAioEngine(base::ShardId{i}, doorbells_);
+    }
+  }
+  rt::IoEngine& engine(uint16_t shard) override { return *engines_[shard]; }
+  int file() override {
+    const int fd = RealDescriptors::file();
+    engines_[0]->take(fd);
+    return fd;
+  }
+
+ private:
+  io::Doorbells doorbells_{2};
+  std::unique_ptr<io::AioEngine> engines_[2];
+};
+
+class AioThreads : public Threads {
+ public:
+  explicit AioThreads(uint16_t shards) : doorbells_(shards) {}
+  std::unique_ptr<rt::IoEngine> make(base::ShardId shard) override {
+    return makeAioEngine(shard, doorbells_);
+  }
+
+ private:
+  io::Doorbells doorbells_;
+};
+
+std::unique_ptr<Rig> makeAioRig() {
+  return std::make_unique<AioRig>();
+}
+std::unique_ptr<Threads> makeAioThreads(uint16_t shards) {
+  return std::make_unique<AioThreads>(shards);
+}
+
 std::unique_ptr<Rig> makeRig() {
   return std::make_unique<UringRig>();
 }
@@ -63,7 +108,8 @@ bool allowed() {
 }
 
 std::vector<EngineCase> cases() {
-  return allowed() ? std::vector<EngineCase>{{"uring", makeRig, makeThreads}}
+  return allowed() ? std::vector<EngineCase>{{"uring", makeRig, makeThreads},
+                                             {"uring_aio", makeAioRig, makeAioThreads}}
                    : std::vector<EngineCase>{};
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "source/base/check.h"
+#include "source/rt/send_progress.h"
 
 namespace io {
 namespace {
@@ -18,47 +19,9 @@ constexpr uint16_t kBufferGroup = 1;
 constexpr uint64_t kDoorbell = 1;
 constexpr uint64_t kIgnored = 2;
 
-bool isSend(rt::OpKind kind) {
-  return kind == rt::OpKind::send || kind == rt::OpKind::sendmsg;
-}
-
 bool isSocketWait(rt::OpKind kind) {
   return kind == rt::OpKind::accept || kind == rt::OpKind::recv ||
-         kind == rt::OpKind::recv_select || isSend(kind);
-}
-
-size_t bytesOf(const rt::Op& op) {
-  if (op.kind == rt::OpKind::send) {
-    return op.len;
-  }
-  const auto* message = static_cast<const msghdr*>(op.addr);
-  size_t total = 0;
-  for (size_t i = 0; i < message->msg_iovlen; i++) {
-    total += message->msg_iov[i].iov_len;
-  }
-  return total;
-}
-
-// Moves a send past `sent` bytes; op.offset collects what earlier parts sent.
-void skip(rt::Op& op, size_t sent) {
-  op.offset += sent;
-  if (op.kind == rt::OpKind::send) {
-    op.addr = static_cast<std::byte*>(op.addr) + sent;
-    op.len -= static_cast<uint32_t>(sent);
-    return;
-  }
-  auto* message = static_cast<msghdr*>(op.addr);
-  while (sent > 0) {
-    iovec& piece = *message->msg_iov;
-    const size_t step = std::min(sent, piece.iov_len);
-    piece.iov_base = static_cast<std::byte*>(piece.iov_base) + step;
-    piece.iov_len -= step;
-    sent -= step;
-    if (piece.iov_len == 0) {
-      message->msg_iov++;
-      message->msg_iovlen--;
-    }
-  }
+         kind == rt::OpKind::recv_select || rt::isSend(kind);
 }
 
 uint64_t now_ns() {
@@ -112,7 +75,7 @@ void UringEngine::prepare(rt::Op& op) {
   CHECK(op.state == rt::Op::State::idle || op.state == rt::Op::State::done);
   op.state = rt::Op::State::queued;
   op.cancel_requested = false;
-  if (isSend(op.kind)) {
+  if (rt::isSend(op.kind)) {
     op.offset = 0;
   }
   stats_.in_flight++;
@@ -272,12 +235,12 @@ bool UringEngine::finish(rt::Op& op, int32_t result, uint32_t flags) {
     queued_.push(&op);
     return false;
   }
-  if (isSend(op.kind) && result >= 0) {
-    const size_t wanted = bytesOf(op);
+  if (rt::isSend(op.kind) && result >= 0) {
+    const size_t wanted = rt::bytesLeft(op);
     if (static_cast<size_t>(result) < wanted && result > 0) {
       stats_.short_transfers++;
       if (!op.cancel_requested) {
-        skip(op, static_cast<size_t>(result));
+        rt::moveSend(op, static_cast<size_t>(result));
         op.state = rt::Op::State::queued;
         queued_.push(&op);
         return false;
