@@ -19,6 +19,12 @@ import xml.etree.ElementTree as ElementTree
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BINARY_TARGET = "//source:ringfence"
 FUZZ_SECONDS = 3
+# What the lane `engines` runs besides IO_URING with AUTO, which is what every scenario runs on.
+ENGINES = [("EPOLL", "AUTO"), ("IO_URING", "LIBAIO")]
+# Beginnings of the files that it runs: waiting for sockets, large bodies, disks, ends of all kinds.
+ENGINE_SCENARIOS = ("a010", "a020", "a030", "a040", "a050", "a110", "a130", "b180", "b190", "b250",
+                    "b260", "c010", "c180", "c470", "c490", "c500", "c510", "d", "e010", "e020",
+                    "e070", "e090", "f020", "f040", "f080", "f100", "f120")
 MAX_DETAILS_BYTES = 4000
 
 
@@ -232,6 +238,16 @@ def build_binary(lane, tally):
     return path
 
 
+def run_scenarios(lane, binary, arguments, tally):
+    with tempfile.TemporaryDirectory() as scratch:
+        xml = os.path.join(scratch, "scenario.xml")
+        command = ["/usr/bin/python3", "test/scenario/run.py", "--binary", binary, "--xml", xml]
+        code = run(command + arguments).returncode
+        counted = count_xml(xml, f"[{lane}]", tally)
+    if counted is None or (code != 0 and counted[1] == 0):
+        tally.fail(f"[{lane}] the runner exited with code {code}")
+
+
 def lane_scenario(options):
     """Scenarios on loopback against the optimized binary."""
     tally = Tally()
@@ -239,15 +255,25 @@ def lane_scenario(options):
         tally.fail(f"[scenario] there is no {BINARY_TARGET}")
         return tally
     binary = build_binary("scenario", tally)
+    if binary is not None:
+        run_scenarios("scenario", binary, options.scenario, tally)
+    return tally
+
+
+def lane_engines(options):
+    """A choice of scenarios on every other engine and way to the disk."""
+    tally = Tally()
+    binary = build_binary("engines", tally)
     if binary is None:
         return tally
-    with tempfile.TemporaryDirectory() as scratch:
-        xml = os.path.join(scratch, "scenario.xml")
-        command = ["/usr/bin/python3", "test/scenario/run.py", "--binary", binary, "--xml", xml]
-        code = run(command + options.scenario).returncode
-        counted = count_xml(xml, "[scenario]", tally)
-    if counted is None or (code != 0 and counted[1] == 0):
-        tally.fail(f"[scenario] the runner exited with code {code}")
+    folder = os.path.join(ROOT, "test", "scenario")
+    files = [file for file in sorted(os.listdir(folder))
+             if file.endswith(".yaml") and file.startswith(ENGINE_SCENARIOS)]
+    chosen = options.scenario or [os.path.join(folder, file) for file in files]
+    for engine, disk_io in ENGINES:
+        say(f"=== {engine} with {disk_io}")
+        lane = f"engines {engine} {disk_io}"
+        run_scenarios(lane, binary, ["--engine", engine, "--disk-io", disk_io, *chosen], tally)
     return tally
 
 
@@ -308,6 +334,7 @@ def lane_fuzz(options):
 LANES = {
     "unit": lane_unit,
     "scenario": lane_scenario,
+    "engines": lane_engines,
     "asan": lane_asan,
     "tsan": lane_tsan,
     "sim": lane_sim,
@@ -316,7 +343,7 @@ LANES = {
 }
 # The asan lane runs every unit test and replays every fuzz corpus, so a full run does not build
 # the same tests a second time without sanitizers; libFuzzer itself is `--lane fuzz`.
-FULL = ["lint", "scenario", "sim", "asan", "tsan"]
+FULL = ["lint", "scenario", "engines", "sim", "asan", "tsan"]
 QUICK = ["unit"]
 
 

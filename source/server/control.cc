@@ -38,10 +38,8 @@ admin::ServerInfo Server::info() {
   info.version = kVersion;
   info.uptime_s = (reactor_->now().ns - started_ns_) / base::kSecond_ns;
   info.shards = shardCount();
-  info.engine = "IO_URING";
-  info.engine_reason = config_.snapshot->runtime.engine == config::Engine::io_uring
-                           ? "as configured"
-                           : "AUTO: io_uring is available";
+  info.engine = engines_.name();
+  info.engine_reason = engines_.reason();
   info.command_line = options_.given;
   return info;
 }

@@ -19,9 +19,6 @@ constexpr uint32_t kControlBuffers = 256;
 constexpr uint32_t kControlTasks = 4096;
 constexpr uint64_t kHousekeeping_ns = base::kSecond_ns;
 constexpr uint64_t kLogEvery_ns = 100 * base::kMillisecond_ns;
-// An average object; the index is sized for a cache full of them.
-constexpr uint64_t kExpectedObject_bytes = 8192;
-constexpr uint64_t kMinIndexObjects = 65536;
 
 std::vector<int> allowedCpus() {
   std::vector<int> cpus;
@@ -90,60 +87,6 @@ bool Server::loadFirst() {
   return true;
 }
 
-bool Server::openCaches() {
-  const uint16_t shards = static_cast<uint16_t>(mesh_->size() - 1);
-  for (const config::CacheConfig& config : config_.snapshot->caches) {
-    store::CacheLayout layout;
-    layout.directory = config.path;
-    layout.max_size_bytes = config.max_size_bytes;
-    layout.stripes = config.stripes;
-    layout.segment_bytes = config.segment_bytes;
-    layout.direct_io = config.direct_io;
-    layout.now_s = static_cast<uint32_t>(time(nullptr));
-    store::CacheFiles::Opened opened = store::CacheFiles::open(layout);
-    if (opened.files == nullptr) {
-      fail("cache " + config.name + ": " + opened.error);
-      return false;
-    }
-    if (!opened.warning.empty()) {
-      say(telemetry::LogLevel::warning, "cache " + config.name + ": " + opened.warning);
-    }
-    auto shared = std::make_unique<cache::CacheShared>();
-    shared->name = config.name;
-    shared->hash_seed = opened.files->stripes()[0].superblock.hash_seed;
-    shared->memory_bytes = config.memory_bytes;
-    // An object lies in one stripe, and must not push itself out while it is written.
-    const store::Superblock& cut = opened.files->stripes()[0].superblock;
-    const uint64_t most = uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
-    if (config.max_object_bytes > most && config.max_object_bytes != config.max_size_bytes / 2) {
-      say(telemetry::LogLevel::warning,
-          "cache " + config.name + ": max_object_bytes is limited to " + std::to_string(most) +
-              ", three quarters of one of its " + std::to_string(opened.files->stripes().size()) +
-              " stripes");
-    }
-    shared->max_object_bytes = std::min(config.max_object_bytes, most);
-    shared->shard_count = shards;
-    const uint64_t objects =
-        std::max(opened.files->bytes() / kExpectedObject_bytes, kMinIndexObjects) /
-        opened.files->stripes().size();
-    for (const store::StripeFiles& files : opened.files->stripes()) {
-      base::Result<std::unique_ptr<store::StripeShared>> stripe =
-          store::makeStripeShared(files, objects, layout.now_s);
-      if (!stripe.ok()) {
-        fail("cache " + config.name + ": the index needs " +
-             std::to_string(store::IndexShard::bytesFor(objects) * opened.files->stripes().size()) +
-             " bytes of memory, which this machine does not give; lower max_size_bytes");
-        return false;
-      }
-      stripe.value()->files.disk = static_cast<uint16_t>(caches_.size());
-      shared->stripes.push_back(std::move(stripe.value()));
-    }
-    cache_files_.push_back(std::move(opened.files));
-    caches_.push_back(std::move(shared));
-  }
-  return true;
-}
-
 bool Server::openControl() {
   cpus_ = allowedCpus();
   uint32_t shards = options_.concurrency.value_or(config_.snapshot->runtime.shards);
@@ -152,17 +95,6 @@ bool Server::openControl() {
     fail("runtime.shards: 256 at most");
     return false;
   }
-  if (config_.snapshot->runtime.engine == config::Engine::epoll) {
-    fail("runtime.engine: EPOLL is not part of this build; use AUTO or IO_URING");
-    return false;
-  }
-  for (const config::CacheConfig& cache : config_.snapshot->caches) {
-    if (cache.disk_io == config::DiskIo::libaio || cache.disk_io == config::DiskIo::sendfile) {
-      fail("static_resources.caches[" + cache.name +
-           "].disk_io: LIBAIO and SENDFILE are not part of this build; use AUTO or IO_URING");
-      return false;
-    }
-  }
   if (shards <= cpus_.size()) {
     shard_of_cpu_.assign(static_cast<size_t>(cpus_.back()) + 1, -1);
     for (uint32_t i = 0; i < shards; i++) {
@@ -170,15 +102,22 @@ bool Server::openControl() {
     }
   }
   mesh_ = std::make_unique<rt::Mesh>(static_cast<uint16_t>(shards + 1));
-  doorbells_ = std::make_unique<io::Doorbells>(static_cast<uint16_t>(shards + 1));
   const base::ShardId self{static_cast<uint16_t>(shards)};
-  base::Result<std::unique_ptr<io::UringEngine>> engine =
-      io::UringEngine::create(io::UringOptions{256, 4096}, self, *doorbells_);
-  if (!engine.ok()) {
-    fail(uringRefusal(engine.error().sys));
+  const std::string refused =
+      engines_.open(config_.snapshot->runtime.engine, static_cast<uint16_t>(shards));
+  if (!refused.empty()) {
+    fail(refused);
     return false;
   }
-  engine_ = std::move(engine.value());
+  if (engines_.fellBack()) {
+    say(telemetry::LogLevel::warning, engines_.reason() + "; running on epoll");
+  }
+  Engines::Made made = engines_.make(self, {});
+  if (made.engine == nullptr) {
+    fail(made.error);
+    return false;
+  }
+  engine_ = std::move(made.engine);
   reactor_ = std::make_unique<rt::Reactor>(*engine_);
   peers_ = std::make_unique<rt::Peers>(*reactor_, *mesh_, self);
   receive_ = std::make_unique<rt::ReceivePool>(*engine_, kControlBuffers);
@@ -202,7 +141,8 @@ bool Server::startShards() {
     setup.options.seed = static_cast<uint64_t>(time(nullptr)) * 1000003 + i;
     setup.cpu = shard_of_cpu_.empty() ? -1 : cpus_[i];
     setup.mesh = mesh_.get();
-    setup.doorbells = doorbells_.get();
+    setup.engines = &engines_;
+    setup.aio_files = aio_files_;
     setup.sockets = &sockets_;
     setup.caches = &caches_;
     auto thread = std::make_unique<ShardThread>(setup);
@@ -340,8 +280,8 @@ rt::Task<void> Server::serve() {
       where += " " + listener.name + "=" + listener.group.address().text();
     }
     say(telemetry::LogLevel::info, "ringfence " + std::string(kVersion) +
-                                       " is live: " + std::to_string(shardCount()) +
-                                       " shards on io_uring, listening on" + where);
+                                       " is live: " + std::to_string(shardCount()) + " shards on " +
+                                       engines_.name() + ", listening on" + where);
     watching_ = !options_.config_path.empty() && watcher_.open(options_.config_path).ok();
     const bool tidying = tasks_->spawn(housekeeping());
     CHECK(tidying);

@@ -16,6 +16,7 @@
 #include "source/config/load/load.h"
 #include "source/net/listener.h"
 #include "source/server/dns_resolver.h"
+#include "source/server/engines.h"
 #include "source/server/options.h"
 #include "source/server/shard_thread.h"
 #include "source/server/watcher.h"
@@ -65,9 +66,12 @@ class Server final : public admin::Control, public upstream::EndpointSink {
     net::ListenerGroup group;
   };
 
-  // server.cc, control.cc
+  // server.cc, control.cc, caches.cc
   bool loadFirst();
   bool openCaches();
+  std::unique_ptr<cache::CacheShared> shareCache(const config::CacheConfig& config,
+                                                 const store::CacheFiles& files, uint32_t now_s);
+  void noteAioFiles(const store::CacheFiles& files, config::DiskIo how);
   bool openControl();
   bool startShards();
   bool openAdmin();
@@ -120,8 +124,9 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<int> cpus_;              // that this process may use
   std::vector<int32_t> shard_of_cpu_;  // empty: shards are not pinned
   std::unique_ptr<rt::Mesh> mesh_;
-  std::unique_ptr<io::Doorbells> doorbells_;
-  std::unique_ptr<io::UringEngine> engine_;
+  Engines engines_;
+  std::vector<int> aio_files_;  // of caches that are read and written by kernel AIO
+  std::unique_ptr<rt::IoEngine> engine_;
   std::vector<std::unique_ptr<ShardThread>> shards_;
   std::unique_ptr<rt::Reactor> reactor_;
   std::unique_ptr<rt::Peers> peers_;

@@ -3,28 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace server {
-
-std::string uringRefusal(int sys) {
-  std::string text = std::string("io_uring cannot be used: ") + std::strerror(sys);
-  if (sys == EPERM) {
-    text +=
-        " (it is forbidden here: see the sysctl kernel.io_uring_disabled, or the container's "
-        "seccomp "
-        "profile)";
-  } else if (sys == ENOSYS) {
-    text += " (the kernel has none; 6.1 or later is needed)";
-  } else if (sys == ENOMEM || sys == EMFILE) {
-    text += " (raise the limits of locked memory or of open files)";
-  } else if (sys == EINVAL) {
-    text += " (the kernel is too old: 6.1 or later is needed)";
-  }
-  return text;
-}
 
 ShardThread::ShardThread(const Setup& setup) : setup_(setup) {
   setup_.options.log = &log_;
@@ -64,13 +45,12 @@ void ShardThread::run(std::promise<std::string> started) {
   }
   const std::string name = "shard-" + std::to_string(base::index(setup_.options.id));
   pthread_setname_np(pthread_self(), name.c_str());
-  base::Result<std::unique_ptr<io::UringEngine>> engine =
-      io::UringEngine::create(setup_.ring, setup_.options.id, *setup_.doorbells);
-  if (!engine.ok()) {
-    started.set_value(uringRefusal(engine.error().sys));
+  Engines::Made made = setup_.engines->make(setup_.options.id, setup_.aio_files);
+  if (made.engine == nullptr) {
+    started.set_value(made.error);
     return;
   }
-  engine_ = std::move(engine.value());
+  engine_ = std::move(made.engine);
   shard_ = std::make_unique<shard::Shard>(setup_.options, *engine_, *setup_.mesh, *setup_.sockets,
                                           *setup_.caches);
   started.set_value({});

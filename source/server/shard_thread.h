@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "source/io/uring/uring_engine.h"
+#include "source/server/engines.h"
 #include "source/shard/shard.h"
 #include "source/telemetry/log_ring.h"
 
@@ -19,10 +19,10 @@ class ShardThread {
  public:
   struct Setup {
     shard::ShardOptions options;
-    io::UringOptions ring;
     int cpu = -1;  // pinned to; -1: not
     rt::Mesh* mesh = nullptr;
-    io::Doorbells* doorbells = nullptr;
+    const Engines* engines = nullptr;
+    std::vector<int> aio_files;  // of caches that are read and written by kernel AIO
     net::SocketFactory* sockets = nullptr;
     const std::vector<std::unique_ptr<cache::CacheShared>>* caches = nullptr;
   };
@@ -45,12 +45,9 @@ class ShardThread {
   Setup setup_;
   telemetry::LogRing log_;
   std::thread thread_;
-  std::unique_ptr<io::UringEngine> engine_;
+  std::unique_ptr<rt::IoEngine> engine_;
   std::unique_ptr<shard::Shard> shard_;
   std::vector<std::string> problems_;
 };
-
-// Why io_uring cannot be had, for people; sys is errno.
-std::string uringRefusal(int sys);
 
 }  // namespace server

@@ -35,17 +35,21 @@ def parse(arguments):
                         help=f"scenarios at a time (default {JOBS})")
     parser.add_argument("--match", default="", metavar="TEXT",
                         help="only scenarios whose name or file has this text")
+    parser.add_argument("--engine", metavar="NAME",
+                        help="runtime.engine of scenarios that do not choose one")
+    parser.add_argument("--disk-io", metavar="NAME",
+                        help="disk_io of the cache of scenarios that do not choose one")
     parser.add_argument("--xml", default=os.environ.get("XML_OUTPUT_FILE", ""), metavar="FILE",
                         help="also write the verdicts as JUnit XML")
     parser.add_argument("--list", action="store_true", help="name the scenarios and stop")
     return parser.parse_args(arguments)
 
 
-def run_one(path, binary):
+def run_one(path, binary, defaults):
     started = time.monotonic()
     name = os.path.basename(path)
     try:
-        scenario = Scenario(path, binary)
+        scenario = Scenario(path, binary, defaults)
         name = f"{os.path.splitext(name)[0]} {scenario.name}"
         failure = scenario.run()
     except DocumentError as error:
@@ -83,9 +87,11 @@ def main(arguments):
     if not os.access(binary, os.X_OK):
         sys.exit(f"run.py: {binary} is not there; build it with: bazel build -c opt "
                  "//source:ringfence")
+    chosen = {"engine": options.engine, "disk_io": options.disk_io}
+    defaults = {name: value for name, value in chosen.items() if value}
     cases = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case in pool.map(lambda path: run_one(path, binary), files):
+        for case in pool.map(lambda path: run_one(path, binary, defaults), files):
             cases.append(case)
             verdict = "FAILED" if case.failure else "ok"
             print(f"{verdict:6} {case.seconds:6.2f} s  {case.name}", flush=True)

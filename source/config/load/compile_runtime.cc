@@ -103,7 +103,8 @@ void checkDiskIo(const Place& place, const pb::Cache& from, const CacheConfig& c
                            "LIBAIO");
   }
   if (cache.disk_io == DiskIo::libaio && !cache.direct_io) {
-    place["direct_io"].warning("LIBAIO blocks the shard on reads through the page cache", "true");
+    place["direct_io"].error("LIBAIO would block the shard on reads through the page cache",
+                             "true");
   }
 }
 

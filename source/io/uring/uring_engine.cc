@@ -24,6 +24,24 @@ bool isSocketWait(rt::OpKind kind) {
          kind == rt::OpKind::recv_select || rt::isSend(kind);
 }
 
+// 0 or -errno.
+int openRing(io_uring& ring, const UringOptions& options) {
+  io_uring_params params{};
+  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
+                 IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+  params.cq_entries = options.cq_entries;
+  return io_uring_queue_init_params(options.sq_entries, &ring, &params);
+}
+
+// A buffer ring of `count` entries at `memory`, which is page-aligned. 0 or -errno.
+int registerBuffers(io_uring& ring, void* memory, uint32_t count) {
+  io_uring_buf_reg registration{};
+  registration.ring_addr = reinterpret_cast<uint64_t>(memory);
+  registration.ring_entries = count;
+  registration.bgid = kBufferGroup;
+  return io_uring_register_buf_ring(&ring, &registration, 0);
+}
+
 uint64_t now_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -43,11 +61,7 @@ base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOption
                                                                base::ShardId self,
                                                                Doorbells& doorbells) {
   std::unique_ptr<UringEngine> engine(new UringEngine(self, doorbells));
-  io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
-                 IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
-  params.cq_entries = options.cq_entries;
-  const int failed = io_uring_queue_init_params(options.sq_entries, &engine->ring_, &params);
+  const int failed = openRing(engine->ring_, options);
   if (failed < 0) {
     return base::Error{base::Code::unsupported, base::Blame::self, base::Retry::never, -failed};
   }
@@ -55,6 +69,29 @@ base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOption
   io_uring_register_ring_fd(&engine->ring_);  // saves a descriptor lookup an enter; fine without
   doorbells.set(self, engine->ring_.ring_fd);
   return engine;
+}
+
+base::Status UringEngine::probe(const UringOptions& options, uint16_t engines) {
+  constexpr uint32_t kEntries = 16;
+  alignas(4096) std::byte buffers[4096] = {};
+  std::vector<io_uring> rings;
+  int failed = 0;
+  while (failed == 0 && rings.size() < engines) {
+    io_uring ring{};
+    failed = openRing(ring, options);
+    if (failed == 0) {
+      rings.push_back(ring);
+      failed = registerBuffers(ring, buffers, kEntries);
+      io_uring_unregister_buf_ring(&ring, kBufferGroup);
+    }
+  }
+  for (io_uring& ring : rings) {
+    io_uring_queue_exit(&ring);
+  }
+  if (failed < 0) {
+    return base::Error{base::Code::unsupported, base::Blame::self, base::Retry::never, -failed};
+  }
+  return base::Unit{};
 }
 
 UringEngine::~UringEngine() {
@@ -319,11 +356,7 @@ void UringEngine::provideReceiveBuffers(std::byte* memory, uint32_t size, uint32
   buffer_memory_ = memory;
   buffer_size_ = size;
   buffer_count_ = count;
-  io_uring_buf_reg registration{};
-  registration.ring_addr = reinterpret_cast<uint64_t>(map);
-  registration.ring_entries = count;
-  registration.bgid = kBufferGroup;
-  const int failed = io_uring_register_buf_ring(&ring_, &registration, 0);
+  const int failed = registerBuffers(ring_, map, count);
   CHECK(failed == 0);
   io_uring_buf_ring_init(buffers_);
   for (uint32_t i = 0; i < count; i++) {

@@ -46,6 +46,9 @@ class UringEngine final : public rt::IoEngine {
   static base::Result<std::unique_ptr<UringEngine>> create(const UringOptions& options,
                                                            base::ShardId self,
                                                            Doorbells& doorbells);
+  // Whether `engines` rings of this size can be had, with receive buffers; nothing is left of them.
+  // The error is create()'s.
+  static base::Status probe(const UringOptions& options, uint16_t engines);
   ~UringEngine() override;
 
   void prepare(rt::Op& op) override;

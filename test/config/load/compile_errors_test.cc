@@ -329,6 +329,9 @@ constexpr Case kCases[] = {
     {"TooFewSegments", 24, "    path: cache\n    segment_bytes: 16777216\n    stripes: 20",
      "25:20: static_resources.caches[0].segment_bytes: a stripe needs at least 5 segments: "
      "max_size_bytes would have to be 1677721600"},
+    {"LibaioThroughThePageCache", 24, "    path: cache\n    disk_io: LIBAIO\n    direct_io: no",
+     "26:16: static_resources.caches[0].direct_io: LIBAIO would block the shard on reads through "
+     "the page cache; did you mean `true`?"},
     {"SendfilePastThePageCache", 24, "    path: cache\n    disk_io: SENDFILE",
      "25:14: static_resources.caches[0].disk_io: SENDFILE needs `direct_io: false` beside it"},
     {"SendfileWithDirectIo", 24, "    path: cache\n    disk_io: SENDFILE\n    direct_io: yes",
@@ -366,6 +369,16 @@ std::string replaced(std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+TEST(CompileErrors, DiskIoOfTheRingNeedsTheRing) {
+  const std::string text = replaced("runtime: {}", "runtime: { engine: EPOLL }");
+  for (const std::string_view fine : {"AUTO", "LIBAIO"}) {
+    EXPECT_EQ(findingsOf(text + "    disk_io: " + std::string(fine) + "\n"), "");
+  }
+  EXPECT_EQ(findingsOf(text + "    disk_io: IO_URING\n"),
+            "c.yaml:26:14: static_resources.caches[0].disk_io: IO_URING needs the io_uring engine, "
+            "and runtime.engine is EPOLL; did you mean `LIBAIO`?\n");
 }
 
 TEST(CompileErrors, AClusterNeedsAnEndpoint) {

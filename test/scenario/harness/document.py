@@ -35,7 +35,7 @@ def _mapping(loader, node):
 _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 _TOP_KEYS = {"name", "why", "timeout_s", "config", "origin", "origins", "steps", "start", "flags",
-             "data"}
+             "data", "forbid"}
 
 
 def load(path):

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -14,6 +15,7 @@ import yaml
 
 from harness.wire import TimedOut
 
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 START_SECONDS = 20
 STOP_SECONDS = 15
 _FAULT = re.compile(r"(?:Sanitizer|CHECK|Assertion|runtime error|terminate called|Segmentation).*")
@@ -40,8 +42,13 @@ def socket_address(address, port):
     return {"socket_address": {"address": address, "port_value": port}}
 
 
-def default_config(folder, clusters, options):
-    """One listener, one cluster an origin, one small cache, and what the scenario changes."""
+def default_config(folder, clusters, options, defaults=None):
+    """One listener, one cluster an origin, one small cache, and what the scenario changes.
+
+    `defaults` is what a whole run is made with: `engine` and `disk_io`, each may be missing.
+    """
+    defaults = defaults or {}
+
     def route(cluster):
         return {"match": {"prefix": "/"},
                 "route": merge({"cluster": cluster, "timeout": "15s"}, options.get("route", {})),
@@ -59,9 +66,12 @@ def default_config(folder, clusters, options):
     }, options.get("cluster", {})) for name, port in clusters.items()]
     cache = merge({"name": "main", "path": os.path.join(folder, "cache"),
                    "max_size_bytes": 134217728, "memory_bytes": 16777216}, options.get("cache", {}))
+    if "disk_io" in defaults:
+        cache = merge({"disk_io": defaults["disk_io"]}, cache)
+    runtime = {"shards": 2, **({"engine": defaults["engine"]} if "engine" in defaults else {})}
     config = {
         "admin": {"address": socket_address("127.0.0.1", 0)},
-        "runtime": merge({"shards": 2}, options.get("runtime", {})),
+        "runtime": merge(runtime, options.get("runtime", {})),
         "static_resources": {"listeners": [listener] + options.get("more_listeners", []),
                              "clusters": cluster_list + options.get("more_clusters", []),
                              "caches": [cache] + options.get("more_caches", [])},
@@ -100,15 +110,23 @@ class Proxy:
             file.write(text)
         os.rename(self.config_path + ".new", self.config_path)
 
-    def start(self, flags=()):
+    def _command(self, flags, forbid):
+        """`forbid` maps names of system calls to the errors that they fail with."""
+        command = [self._binary, "-c", self.config_path, *flags]
+        if forbid:
+            calls = [f"{call}={error}" for call, error in forbid.items()]
+            command = [sys.executable, os.path.join(FOLDER, "forbid.py"), *calls, "--", *command]
+        return command
+
+    def start(self, flags=(), forbid=None):
         address_file = os.path.join(self.folder, "admin_address")
         if os.path.exists(address_file):
             os.remove(address_file)
-        command = [self._binary, "-c", self.config_path, "--admin-address-path", address_file]
+        command = self._command(["--admin-address-path", address_file, *flags], forbid)
         self._transcript.note("proxy", "starts")
         with open(self._log_path, "ab") as log:
-            self._process = subprocess.Popen([*command, *flags], stdin=subprocess.DEVNULL,
-                                             stdout=log, stderr=log, cwd=self.folder)
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                             stderr=log, cwd=self.folder)
         limit = min(self._deadline, time.monotonic() + START_SECONDS)
         while not self._is_ready(address_file):
             if self._process.poll() is not None:
@@ -118,6 +136,15 @@ class Proxy:
                 raise TimedOut("the process did not become ready")
             time.sleep(0.01)
         self.refresh_listeners()
+
+    def start_refused(self, flags=(), forbid=None):
+        """(exit code, standard error) of a start that is expected to fail."""
+        done = subprocess.run(self._command(list(flags), forbid), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                              timeout=START_SECONDS, check=False)
+        text = done.stderr.decode("utf-8", "replace")
+        self._transcript.note("proxy", f"start ended with {done.returncode}: {text}")
+        return done.returncode, text
 
     def _is_ready(self, address_file):
         try:

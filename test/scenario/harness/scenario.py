@@ -26,9 +26,10 @@ class StepFailed(Exception):
 class Scenario:
     """One file. `run` returns None if it passed, or the report of the failure."""
 
-    def __init__(self, path, binary):
+    def __init__(self, path, binary, defaults=None):
         self.path = path
         self._binary = binary
+        self._defaults = defaults or {}
         self._document = documents.load(path)
         self.name = self._document["name"]
         self._transcript = Transcript()
@@ -84,7 +85,11 @@ class Scenario:
         self._config_options = self._document.get("config", {})
         self._write_config(self._config_options)
         if self._document.get("start", True):
-            self._proxy.start(self._document.get("flags", []))
+            self._start_proxy({})
+
+    def _start_proxy(self, step):
+        self._proxy.start(step.get("flags", self._document.get("flags", [])),
+                          step.get("forbid", self._document.get("forbid")))
 
     def _write_config(self, options):
         unknown = set(options) - proxy.CONFIG_KEYS
@@ -95,7 +100,8 @@ class Scenario:
             self._proxy.write_config(options["text"])
             return
         ports = {name: origin.port for name, origin in self._origins.items()}
-        self._proxy.write_config(proxy.default_config(self._proxy.folder, ports, options))
+        self._proxy.write_config(proxy.default_config(self._proxy.folder, ports, options,
+                                                      self._defaults))
 
     def _end(self):
         """The process must still be alive and must stop cleanly."""
@@ -376,7 +382,7 @@ class Scenario:
             elif action == "kill":
                 self._proxy.kill()
             elif action == "start":
-                self._proxy.start(step.get("flags", self._document.get("flags", [])))
+                self._start_proxy(step)
             elif action == "exits":
                 self._proxy.wait_exit(step.get("code", 0))
             elif action.startswith("SIG"):
@@ -386,6 +392,14 @@ class Scenario:
             if action in ("stop", "kill"):
                 with self._lock:
                     self._clients.clear()
+
+    def _do_start_refused(self, step):
+        """A start that must fail, with what it says on standard error."""
+        argument = step["start_refused"]
+        self._write_config(proxy.merge(self._config_options, argument.get("config", {})))
+        code, text = self._proxy.start_refused(argument.get("flags", []), argument.get("forbid"))
+        expect.demand("the exit code of the start", code, argument.get("code", 1))
+        expect.demand("what the start says", text, argument["says"])
 
 
 _VERBS = {
@@ -398,5 +412,6 @@ _VERBS = {
     "admin": Scenario._do_admin,
     "reload": Scenario._do_reload,
     "process": Scenario._do_process,
+    "start_refused": Scenario._do_start_refused,
     "client": Scenario._do_client,
 }
