@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "source/io/aio/aio_engine.h"
 #include "source/io/uring/uring_engine.h"
@@ -19,6 +20,12 @@ std::unique_ptr<io::UringEngine> makeEngine(base::ShardId shard, io::Doorbells& 
   auto made = io::UringEngine::create(io::UringOptions{}, shard, doorbells);
   CHECK(made.ok());
   return std::move(made.value());
+}
+
+// Where io_uring is forbidden there is nothing to test.
+bool allowed() {
+  io::Doorbells doorbells(1);
+  return io::UringEngine::create(io::UringOptions{}, base::ShardId{0}, doorbells).ok();
 }
 
 class UringRig : public RealDescriptors {
@@ -83,6 +90,35 @@ class AioThreads : public Threads {
   io::Doorbells doorbells_;
 };
 
+// A shard's engine is destroyed by the thread that joins the shard's, which the ring does not know.
+TEST(AioEngine, WithoutOperationsItEndsOnAnyThread) {
+  if (!allowed()) {
+    GTEST_SKIP() << "io_uring is forbidden here";
+  }
+  io::Doorbells doorbells(1);
+  std::unique_ptr<io::AioEngine> engine;
+  std::thread thread([&] {
+    engine = makeAioEngine(base::ShardId{0}, doorbells);
+    std::string path = testing::TempDir() + "/aio_engine.XXXXXX";
+    const int fd = mkostemp(path.data(), O_CLOEXEC);
+    unlink(path.c_str());
+    engine->take(fd);
+    char byte = 'x';
+    rt::Op op;
+    setFile(op, rt::OpKind::write, fd, &byte, 1, 0);
+    engine->prepare(op);
+    while (op.state != rt::Op::State::done) {
+      rt::OpList list;
+      engine->enter(base::kNever, list);
+    }
+    EXPECT_EQ(op.result, 1);
+    close(fd);
+  });
+  thread.join();
+  EXPECT_EQ(engine->stats().in_flight, 0U);
+  engine.reset();
+}
+
 std::unique_ptr<Rig> makeAioRig() {
   return std::make_unique<AioRig>();
 }
@@ -99,12 +135,6 @@ std::unique_ptr<Threads> makeThreads(uint16_t shards) {
 
 std::string nameOf(const testing::TestParamInfo<EngineCase>& info) {
   return info.param.name;
-}
-
-// Where io_uring is forbidden there is nothing to test.
-bool allowed() {
-  io::Doorbells doorbells(1);
-  return io::UringEngine::create(io::UringOptions{}, base::ShardId{0}, doorbells).ok();
 }
 
 std::vector<EngineCase> cases() {

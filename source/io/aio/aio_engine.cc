@@ -1,5 +1,7 @@
 #include "source/io/aio/aio_engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -33,14 +35,11 @@ base::Result<std::unique_ptr<AioEngine>> AioEngine::create(std::unique_ptr<rt::I
   return engine;
 }
 
+// Without disk operations nothing waits for the eventfd, so this may be another thread than the
+// inner engine's.
 AioEngine::~AioEngine() {
-  if (isListening()) {
-    inner_->cancel(wake_);
-  }
-  rt::OpList ended;
-  while (isListening()) {
-    inner_->enter(base::kNever, ended);
-  }
+  CHECK(own_.in_flight == 0);
+  CHECK(!isListening());
 }
 
 void AioEngine::take(int fd) {
@@ -103,25 +102,29 @@ void AioEngine::cancel(rt::Op& op) {
 }
 
 size_t AioEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
-  if (!isListening()) {
-    listen();
-  }
+  size_t count = 0;
+  const auto enterInner = [&](base::MonoTime until) {
+    rt::OpList inner;
+    count += inner_->enter(until, inner);
+    while (rt::Op* op = inner.pop()) {
+      if (op == &wake_) {
+        wakes_++;
+        count--;
+      } else {
+        completed.push(op);
+      }
+    }
+  };
   disk_->submit(ended_);
   if (!ended_.empty()) {
     sleep_until.ns = 0;
   } else if (sleep_until.ns != 0 && disk_->starving()) {
     sleep_until = std::min(sleep_until, inner_->monotonic() + kAgain_ns);
   }
-  rt::OpList inner;
-  size_t count = inner_->enter(sleep_until, inner);
-  while (rt::Op* op = inner.pop()) {
-    if (op == &wake_) {
-      wakes_++;
-      count--;
-    } else {
-      completed.push(op);
-    }
+  if (sleep_until.ns != 0 && own_.in_flight > 0 && !isListening()) {
+    listen();
   }
+  enterInner(sleep_until);
   disk_->reap(ended_);
   while (rt::Op* op = ended_.pop()) {
     op->state = rt::Op::State::done;
@@ -129,6 +132,14 @@ size_t AioEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
     own_.completions++;
     count++;
     completed.push(op);
+  }
+  if (own_.in_flight == 0 && isListening()) {
+    const uint64_t one = 1;
+    const ssize_t told = write(disk_->eventFd(), &one, sizeof one);
+    CHECK(told == sizeof one);  // the count is small, and the descriptor our own
+    while (isListening()) {
+      enterInner(base::MonoTime{0});
+    }
   }
   own_.completion_batch_max = std::max<uint64_t>(own_.completion_batch_max, count);
   return count;
