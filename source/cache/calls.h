@@ -89,7 +89,8 @@ struct FillInfo {
   StoredHead head;  // text has no Age
   std::optional<uint64_t> length;
   uint16_t fwd_status = 0;
-  bool stored = false;  // it is being stored
+  bool firsthand = false;  // the origin's own: it has no Age
+  bool stored = false;     // it is being stored
   policy::NoStoreReason why_not = policy::NoStoreReason::disabled;
 };
 

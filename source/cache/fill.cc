@@ -221,6 +221,7 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   policy::StoreDecision decision = policy::decideStore(request_, directives_, response, exchange,
                                                        route_->policy, route_->policy.set_cookie);
   info_.length = length;
+  info_.firsthand = !response.fields.has(http::Name::age);
   if (response.status == 204) {
     length.reset();  // has no content, and no length of it (RFC 9110 8.6)
   }

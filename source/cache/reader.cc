@@ -68,6 +68,7 @@ bool Reader::useExtents(std::span<const std::byte> table, uint64_t object_length
 
 void Reader::useFill(const FillInfo& info) {
   source_ = Source::fill;
+  firsthand_ = info.firsthand;
   head_ = info.head;
   length_ = info.length;
 }
@@ -173,6 +174,7 @@ rt::Task<void> Reader::close() {
   extents_.reset();
   source_ = Source::none;
   entry_.reset();
+  firsthand_ = false;
   position_ = 0;
   end_ = UINT64_MAX;
 }

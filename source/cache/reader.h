@@ -42,6 +42,8 @@ class Reader {
   // not known.
   uint64_t position() const { return position_; }
   uint64_t end() const { return length_.has_value() ? std::min(end_, *length_) : end_; }
+  // A fill's response that the origin itself has made.
+  bool firsthand() const { return firsthand_; }
   // As the index had it; nullopt for a fill.
   const std::optional<store::Entry>& entry() const { return entry_; }
   // The next piece, valid until the next call; empty at the end. An error means that the message
@@ -70,6 +72,7 @@ class Reader {
   base::StripeId stripe_{};
   std::optional<store::Entry> entry_;
   StoredHead head_;
+  bool firsthand_ = false;
   std::optional<uint64_t> length_;
   uint64_t position_ = 0;
   uint64_t end_ = UINT64_MAX;

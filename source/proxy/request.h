@@ -103,7 +103,8 @@ struct Request {
   bool keep_alive = false;
   bool reuse = false;  // the connection can carry another request
   base::MonoTime begun;
-  int64_t begun_unix_ms = 0;
+  base::UnixSeconds begun_wall{0};
+  int64_t begun_unix_ms = 0;  // for the access log alone
   Outcome outcome;
 
   const http::RequestHead& head() const { return scratch.head; }

@@ -308,8 +308,7 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   const cache::StoredHead& head = reader.head();
   // Age says that the response was not made or validated for this request (RFC 9111 5.1).
   const uint32_t age_s = policy::ageOf(head.times, context_.reactor.turn().wall);
-  const bool made_now =
-      reader.source() == cache::Reader::Source::fill && head.times.birth_s >= head.received_s;
+  const bool made_now = reader.firsthand() && request.begun_wall.s <= int64_t{head.received_s};
   if (!made_now && !(validated && age_s == 0)) {
     request.outcome.age_s = age_s;
   }

@@ -184,6 +184,7 @@ rt::Task<void> Session::serve() {
   ScratchPool::Lease scratch(scratch_);
   Request request(*scratch, context_.config.use());
   request.begun = context_.reactor.now();
+  request.begun_wall = context_.reactor.turn().wall;
   request.begun_unix_ms =
       context_.access_log.enabled() ? context_.reactor.engine().wallMilliseconds() : 0;
   request.listener = findListener(*request.config);

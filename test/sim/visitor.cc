@@ -159,6 +159,10 @@ void Visitor::consider(const Asked& asked, const Message& got) {
     return;
   }
   counts_.from_origin += got.has("x-version") ? 1 : 0;
+  const std::string status = got.field("cache-status");
+  const bool fetched = status.find("fwd=uri-miss") != std::string::npos &&
+                       status.find("collapsed") == std::string::npos;
+  judge_.require(!fetched || !got.has("age"), "Age on a response that was made for its request");
   const std::string wrong = ledger_.judge(asked, got, now_ns);
   judge_.require(wrong.empty(), wrong + asked.method + " " + asked.range + " -> " + got.first +
                                     " | " + got.field("cache-status") + " | age " +
