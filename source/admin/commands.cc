@@ -49,6 +49,13 @@ constexpr Parameter kPurge[] = {
     {"soft", Kind::choice, "Keep it as stale", kZeroOne},
     {"format", Kind::choice, "How to write the answer", kTextJson},
 };
+constexpr Parameter kObjects[] = {
+    {"cache", Kind::value, "Name of the cache; may be left out if there is only one", {}},
+    {"prefix", Kind::value, "Absolute URL that objects begin with", {}},
+    {"tag", Kind::value, "Tag that objects carry", {}},
+    {"limit", Kind::value, "Most objects of a page, from 1 to 1000; 100 if left out", {}},
+    {"after", Kind::value, "The `next` of the page before", {}},
+};
 constexpr Parameter kLookup[] = {
     {"cache", Kind::value, "Name of the cache; may be left out if there is only one", {}},
     {"url", Kind::value, "Absolute URL of the object", {}},
@@ -60,6 +67,7 @@ constexpr Command kCommands[] = {
     {"/cache", "what each cache holds, over all shards", false, kFormat, false, cachePage},
     {"/cache/lookup", "whether a URL is cached, and how it would be answered", false, kLookup,
      false, lookupPage},
+    {"/cache/objects", "what a cache holds, a page at a time", false, kObjects, false, objectsPage},
     {"/cache/purge", "remove objects from a cache, durably and on every shard", true, kPurge, false,
      purgePage},
     {"/certs", "print certs on machine", false, {}, false, plain<certsPage>},

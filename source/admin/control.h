@@ -52,13 +52,29 @@ struct ReloadReport {
 
 struct PurgeRequest {
   std::string cache;
-  std::optional<std::string> url;  // absolute; otherwise everything
+  // At most one; with none of them everything.
+  std::optional<std::string> url;     // absolute
+  std::optional<std::string> prefix;  // absolute
+  std::optional<std::string> tag;
   bool soft = false;
 };
 struct PurgeReport {
   bool ok = false;
   std::string error;  // a sentence
   uint64_t purged = 0;
+};
+
+struct ListRequest {
+  std::string cache;
+  std::optional<std::string> prefix;  // absolute
+  std::optional<std::string> tag;
+  std::string after;  // ListReport::next of the page before
+  uint32_t limit = 0;
+};
+struct ListReport {
+  std::string error;  // not empty: a sentence; nothing else is set
+  std::vector<cache::ListedObject> objects;
+  std::string next;  // empty: that was the last page
 };
 
 struct LookupReport {
@@ -99,6 +115,7 @@ class Control {
   virtual rt::Task<std::vector<shard::ShardStats>> collectStats() = 0;
   virtual rt::Task<ReloadReport> reload(std::string trigger) = 0;
   virtual rt::Task<PurgeReport> purge(PurgeRequest request) = 0;
+  virtual rt::Task<ListReport> list(ListRequest request) = 0;
   // headers: name, value.
   virtual rt::Task<LookupReport> lookup(
       std::string cache, std::string url,

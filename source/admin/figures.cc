@@ -145,7 +145,10 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
     {counter, "fills_refused", "Requests that fetched alone at the limit of fills",
      &cache::StripeStats::fills_refused},
     {counter, "hit_for_miss", "Keys noted as not stored", &cache::StripeStats::hit_for_miss},
-    {counter, "purges", "Purges, of one key or of everything", &cache::StripeStats::purges},
+    {counter, "purges", "Purges, each counted in every stripe it went to",
+     &cache::StripeStats::purges},
+    {counter, "fills_purged", "Fetches in progress whose result a purge forbade to keep",
+     &cache::StripeStats::fills_purged},
     {counter, "invalidations", "Keys invalidated by unsafe requests",
      &cache::StripeStats::invalidations},
     {counter, "invalidations_lost", "Invalidations that a crash may undo",
@@ -153,11 +156,29 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
 };
 static_assert(holds<cache::StripeStats>(std::size(kStripe), 0), "a new member needs a row");
 
+constexpr Figure<store::PurgeStats> kPurges[] = {
+    {counter, "purge_segments_read", "Tables of contents that purges read",
+     &store::PurgeStats::segments_read},
+    {counter, "purge_segments_unfiltered", "Of those, because the segment had no filter",
+     &store::PurgeStats::segments_unfiltered},
+    {counter, "purge_segments_lost", "Segments given up because a purge could not read them",
+     &store::PurgeStats::segments_lost},
+    {counter, "purge_lines", "Lines of tables of contents that purges looked at",
+     &store::PurgeStats::lines},
+    {counter, "purge_keys_read", "Records that purges by prefix read for their keys",
+     &store::PurgeStats::keys_read},
+};
+static_assert(holds<store::PurgeStats>(std::size(kPurges), 0), "a new member needs a row");
+
 constexpr Figure<shard::CacheReport> kCache[] = {
     {gauge, "index_entries", "Objects in the index", &shard::CacheReport::index_entries},
     {gauge, "index_bytes", "Memory of the index", &shard::CacheReport::index_bytes},
     {counter, "index_evictions", "Objects dropped since the index had no place",
      &shard::CacheReport::index_evictions},
+    {gauge, "label_filter_bytes", "Memory of the filters of tags and directories",
+     &shard::CacheReport::label_filter_bytes},
+    {counter, "label_filters_refused", "Segments without a filter, since its memory was used up",
+     &shard::CacheReport::label_filters_refused},
     {gauge, "disk_capacity_bytes", "Bytes of all segments",
      &shard::CacheReport::disk_capacity_bytes},
     {gauge, "disk_used_bytes", "Bytes of the segments in use",
@@ -313,6 +334,9 @@ std::span<const Figure<proxy::AccessLogStats>> accessLogFigures() {
 }
 std::span<const Figure<net::AcceptorStats>> acceptorFigures() {
   return kAcceptor;
+}
+std::span<const Figure<store::PurgeStats>> purgeFigures() {
+  return kPurges;
 }
 std::span<const Figure<cache::RamStats>> ramFigures() {
   return kRam;

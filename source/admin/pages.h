@@ -39,6 +39,7 @@ rt::Task<Reply> shardsPage(Context& context, const Arguments& arguments);
 
 // pages_cache.cc
 rt::Task<Reply> cachePage(Context& context, const Arguments& arguments);
+rt::Task<Reply> objectsPage(Context& context, const Arguments& arguments);
 rt::Task<Reply> purgePage(Context& context, const Arguments& arguments);
 rt::Task<Reply> lookupPage(Context& context, const Arguments& arguments);
 

@@ -1,5 +1,6 @@
 // The caches: what they hold, purging, and explaining what a request would get.
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "source/admin/figures.h"
@@ -39,6 +40,7 @@ std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards)
       addFigures(ramFigures(), into.memory, from.memory);
       addFigures(lookupFigures(), into.lookups, from.lookups);
       addFigures(stripeFigures(), into.stripe, from.stripe);
+      addFigures(purgeFigures(), into.purges, from.purges);
       addFigures(writeFigures(), into.writes, from.writes);
     }
   }
@@ -63,6 +65,7 @@ void eachFigure(const CacheReport& cache, Visit visit) {
   table(ramFigures(), cache.memory);
   table(lookupFigures(), cache.lookups);
   table(stripeFigures(), cache.stripe);
+  table(purgeFigures(), cache.purges);
   table(writeFigures(), cache.writes);
 }
 
@@ -135,6 +138,10 @@ std::optional<What> whatToPurge(const Arguments& arguments) {
   return given == 1 ? what : std::nullopt;
 }
 
+std::optional<std::string> given(const Arguments& arguments, std::string_view name) {
+  return arguments.has(name) ? std::optional<std::string>(arguments.value(name)) : std::nullopt;
+}
+
 // The answer to a purge that is not to be tried.
 std::optional<Reply> refusePurge(const Arguments& arguments) {
   const std::optional<What> what = whatToPurge(arguments);
@@ -143,23 +150,69 @@ std::optional<Reply> refusePurge(const Arguments& arguments) {
                 "exactly one of the parameters url, prefix, tag and all=1 says what to "
                 "purge\n");
   }
-  if (*what == What::tag) {
-    return text(501, "purging by tag is not supported: tags are not kept with objects\n");
-  }
   if (*what == What::all && arguments.value("soft") == "1") {
-    return text(400, "parameter `soft` needs url: everything can only be purged for good\n");
+    return text(
+        400, "parameter `soft` needs url, prefix or tag: everything can only be purged for good\n");
   }
-  if (*what == What::all) {
+  if (*what == What::tag && arguments.value("tag").empty()) {
+    return text(400, "parameter `tag` is empty\n");
+  }
+  if (*what == What::all || *what == What::tag) {
     return std::nullopt;
   }
   const std::string_view parameter = *what == What::url ? "url" : "prefix";
   if (std::optional<std::string> wrong = checkUrl(parameter, arguments.value(parameter))) {
     return text(400, std::move(*wrong));
   }
-  if (*what == What::prefix) {
-    return text(501, "purging by prefix is not supported: purge each url, or all=1\n");
+  return std::nullopt;
+}
+
+constexpr uint32_t kPageObjects = 100;
+constexpr uint32_t kMaxPageObjects = 1000;
+
+// The answer to a list that is not to be tried; else sets the limit.
+std::optional<Reply> refuseList(const Arguments& arguments, uint32_t& limit) {
+  if (arguments.has("prefix") && arguments.has("tag")) {
+    return text(400, "at most one of the parameters prefix and tag chooses objects\n");
+  }
+  if (arguments.has("tag") && arguments.value("tag").empty()) {
+    return text(400, "parameter `tag` is empty\n");
+  }
+  if (arguments.has("prefix")) {
+    if (std::optional<std::string> wrong = checkUrl("prefix", arguments.value("prefix"))) {
+      return text(400, std::move(*wrong));
+    }
+  }
+  limit = kPageObjects;
+  if (arguments.has("limit")) {
+    const std::string_view number = arguments.value("limit");
+    const auto [end, failed] = std::from_chars(number.begin(), number.end(), limit);
+    if (failed != std::errc() || end != number.end() || limit < 1 || limit > kMaxPageObjects) {
+      return text(400, "parameter `limit`: " + inTicks(number) + " is not a number from 1 to " +
+                           std::to_string(kMaxPageObjects) + "\n");
+    }
   }
   return std::nullopt;
+}
+
+void writeListed(JsonWriter& out, const cache::ListedObject& object, base::UnixSeconds now) {
+  out.beginObject();
+  out.member("url", object.key);
+  out.member("variant", !object.variant.empty());
+  out.member("status", object.status);
+  out.member("size", object.body_bytes);
+  out.member("age_s", policy::ageOf(object.times, now));
+  out.member("ttl_s", policy::freshnessLeft(object.times, now));
+  out.member("hits", uint32_t{object.hits});
+  out.member("purged_softly", object.stale_now);
+  out.beginArray("tags");
+  for (std::string_view left = object.tags; !left.empty();) {
+    const size_t end = std::min(left.find('\n'), left.size());
+    out.string(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  out.endArray();
+  out.endObject();
 }
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -306,9 +359,9 @@ rt::Task<Reply> purgePage(Context& context, const Arguments& arguments) {
   PurgeRequest request;
   request.cache = chosen.name;
   request.soft = arguments.value("soft") == "1";
-  if (arguments.has("url")) {
-    request.url = std::string(arguments.value("url"));
-  }
+  request.url = given(arguments, "url");
+  request.prefix = given(arguments, "prefix");
+  request.tag = given(arguments, "tag");
   const PurgeReport report = co_await context.control.purge(std::move(request));
   if (!report.ok) {
     co_return text(500, "the purge failed: " + report.error + "\n");
@@ -320,6 +373,38 @@ rt::Task<Reply> purgePage(Context& context, const Arguments& arguments) {
   out.beginObject();
   out.member("cache", chosen.name);
   out.member("purged", report.purged);
+  out.endObject();
+  co_return json(out.take());
+}
+
+rt::Task<Reply> objectsPage(Context& context, const Arguments& arguments) {
+  ListRequest request;
+  request.prefix = given(arguments, "prefix");
+  request.tag = given(arguments, "tag");
+  request.after = arguments.value("after");
+  if (std::optional<Reply> problem = refuseList(arguments, request.limit)) {
+    co_return std::move(*problem);
+  }
+  Chosen chosen = chooseCache(context.control.snapshot(), arguments);
+  if (chosen.problem.has_value()) {
+    co_return std::move(*chosen.problem);
+  }
+  request.cache = chosen.name;
+  const ListReport report = co_await context.control.list(std::move(request));
+  if (!report.error.empty()) {
+    co_return text(400, report.error + "\n");
+  }
+  JsonWriter out;
+  out.beginObject();
+  out.member("cache", chosen.name);
+  out.beginArray("objects");
+  for (const cache::ListedObject& object : report.objects) {
+    writeListed(out, object, context.reactor.turn().wall);
+  }
+  out.endArray();
+  if (!report.next.empty()) {
+    out.member("next", report.next);
+  }
   out.endObject();
   co_return json(out.take());
 }

@@ -7,20 +7,32 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "source/cache/object.h"
 #include "source/cache/origin.h"
 #include "source/rt/peers.h"
 #include "source/store/core/entry.h"
 #include "source/store/core/extents.h"
+#include "source/store/core/selector.h"
 
 namespace cache {
 
 class Fill;
 
-enum class Verb : rt::Verb { acquire, await_head, pull, leave, await_flush, purge, invalidate };
-inline constexpr rt::Verb kVerbCount = 7;
+enum class Verb : rt::Verb {
+  acquire,
+  await_head,
+  pull,
+  leave,
+  await_flush,
+  purge,
+  invalidate,
+  list,
+};
+inline constexpr rt::Verb kVerbCount = 8;
 constexpr rt::Verb verb(Verb v) {
   return static_cast<rt::Verb>(v);
 }
@@ -142,11 +154,38 @@ struct PurgeCall : rt::CallHeader {
   uint16_t stripe = 0;
   bool everything = false;
   bool soft = false;
+  const store::Selector* selector = nullptr;  // by tag or prefix; else by hash and key
   base::Hash128 hash;
   std::string_view key;
   // Reply.
   uint64_t purged = 0;
   base::Error error;  // code ok: done
+};
+
+// One object as it is listed.
+struct ListedObject {
+  std::string key;      // the primary key
+  std::string variant;  // what makes it a variant; else empty
+  uint16_t status = 0;
+  uint64_t body_bytes = 0;
+  policy::Times times;
+  uint8_t hits = 0;  // since it was written or written again, 3 at most
+  bool stale_now = false;
+  std::string tags;  // joined by line feeds
+};
+
+// A page of a stripe's objects, in the order of its log.
+struct ListCall : rt::CallHeader {
+  ListCall() { rt::CallHeader::verb = cache::verb(Verb::list); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  const store::Selector* selector = nullptr;
+  store::LogPosition after;
+  uint32_t limit = 0;
+  // Reply.
+  std::vector<ListedObject> objects;
+  std::optional<store::LogPosition> next;  // none: the stripe has no more
+  base::Error error;                       // code ok: done
 };
 
 // After an unsafe request: in force everywhere when the reply comes, durable soon after.

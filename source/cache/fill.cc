@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "source/cache/labels.h"
 #include "source/cache/stripe.h"
 #include "source/http/codec.h"
 #include "source/policy/vary.h"
 
 namespace cache {
 namespace {
-
-constexpr uint32_t kMaxStoredHead = store::kMaxMetaBytes - 1024;
 
 // A response of this kind is not the key's nature: the next one may well be stored.
 bool passesSoon(policy::NoStoreReason why, uint16_t status) {
@@ -51,6 +50,8 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
       http::effectiveUri(request_, request.uri->scheme, authority_);
   CHECK(uri.ok());
   uri_ = uri.value();
+  appendDirectoryLabels(primary_key_, stripe.shared().hash_seed, labels_);
+  directories_ = labels_.size();
   if (!stored_text_.empty()) {
     const http::ParseOutcome stored = http::parseResponseHead(stored_text_, limits, stored_);
     CHECK(std::holds_alternative<http::Parsed>(stored));
@@ -225,20 +226,25 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   if (response.status == 204) {
     length.reset();  // has no content, and no length of it (RFC 9110 8.6)
   }
-  const policy::Store* store = std::get_if<policy::Store>(&decision);
-  const policy::Store nothing{};
+  policy::Store* store = std::get_if<policy::Store>(&decision);
+  const bool for_leader = store != nullptr && !store->strip.empty();
+  policy::Store nothing{};
+  hideTags(store != nullptr ? *store : nothing);
   HeadText text = makeHeadText(
       response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing), length,
       exchange.received);
   if (store != nullptr && !stripe_.canStore()) {
     decision = policy::NoStoreReason::unavailable;
     store = nullptr;
+  } else if (store != nullptr && !takeTags(response.fields)) {
+    decision = policy::NoStoreReason::too_many_tags;
+    store = nullptr;
   } else if (store != nullptr &&
-             (oversized() || text.text.size() > kMaxStoredHead || !chooseKey(*store))) {
+             (oversized() || !metaFits(text.text.size()) || !chooseKey(*store))) {
     decision = policy::NoStoreReason::too_large;
     store = nullptr;
   }
-  if (store != nullptr && !store->strip.empty()) {
+  if (store != nullptr && for_leader) {
     leader_text_ = fullText(response, *store, length);
   }
   head_text_ = std::move(text.text);
@@ -249,6 +255,7 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   if (store != nullptr) {
     info_.head.times = store->times;
     info_.head.traits = store->traits;
+    info_.head.tags = tags_;
     encodeMeta(info_.head, meta_);
     storing_ = true;
     info_.stored = true;
@@ -262,7 +269,7 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
   }
   has_head_ = true;
   how_ = FillHead::response;
-  detached_ = passing_;
+  detached_ = detached_ || passing_;
 }
 
 // The head for the client whose request brought the response: with what is not kept for others.
@@ -270,9 +277,58 @@ std::string Fill::fullText(const http::ResponseHead& response, const policy::Sto
                            std::optional<uint64_t> length) const {
   policy::Store keeping = store;
   keeping.strip.clear();
+  hideTags(keeping);
   return makeHeadText(response, policy::StoredFields(response.fields, keeping), length,
                       base::UnixSeconds{info_.head.received_s})
       .text;
+}
+
+const policy::TagRules& Fill::tagRules() const {
+  return snapshot_->caches[route_->cache].tags;
+}
+
+// Fields that are for the cache alone are not sent on.
+void Fill::hideTags(policy::Store& store) const {
+  const policy::TagRules& rules = tagRules();
+  for (const policy::TagField& field : rules.fields) {
+    if (rules.strip) {
+      store.strip.push_back(field.name);
+    }
+  }
+}
+
+// The response's tags become the object's, and their labels known to purges; those that were made
+// while the tags were not known are asked now. False when there are too many.
+bool Fill::takeTags(const http::Fields& response) {
+  std::vector<std::string_view> tags;
+  if (!policy::tagsOf(response, tagRules(), tags)) {
+    return false;
+  }
+  std::string joined;
+  for (const std::string_view tag : tags) {
+    joined.append(joined.empty() ? "" : "\n").append(tag);
+  }
+  useTags(joined);
+  return true;
+}
+
+void Fill::useTags(std::string_view tags) {
+  tags_ = tags;
+  labels_.resize(directories_);
+  for (std::string_view left = tags_; !left.empty();) {
+    const size_t end = std::min(left.find('\n'), left.size());
+    labels_.push_back(tagLabel(left.substr(0, end), stripe_.shared().hash_seed));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  if (stripe_.purgedSince(number_, labels_)) {
+    purge();
+  }
+}
+
+// Whether a head of this length can be kept with the tags and labels.
+bool Fill::metaFits(size_t head_bytes) const {
+  return sizeof(MetaHeader) + head_bytes + tags_.size() + labels_.size() * sizeof(store::Label) <=
+         store::kMaxMetaBytes;
 }
 
 // Requests for this key need not wait for one another for a while.

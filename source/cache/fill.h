@@ -24,6 +24,7 @@
 
 #include "source/cache/calls.h"
 #include "source/http/uri.h"
+#include "source/policy/tags.h"
 #include "source/rt/buffer_pool.h"
 #include "source/rt/cancel.h"
 #include "source/rt/wait.h"
@@ -74,8 +75,16 @@ class Fill {
   // Whether a request that arrives now may be answered with it: a response that has become stale
   // while it still arrives may not (RFC 9111 4.2).
   bool joinable(base::UnixSeconds now) const;
-  void purge() { purged_ = true; }  // what it brings was asked for before a purge: it is not kept
-  void detach() { detached_ = true; }
+  // What it brings was asked for before a purge: it is not kept, and nobody joins it any more.
+  void purge() {
+    purged_ = true;
+    detached_ = true;
+  }
+  // As far as the labels are known; the tags come with the response (Stripe::purgedSince).
+  bool selectedBy(const store::Selector& selector) const {
+    return store::hasLabel(labels_, selector.label) &&
+           std::string_view(primary_key_).starts_with(selector.key_prefix);
+  }
   void taskEnded() { task_ended_ = true; }
   bool finished() const { return task_ended_ && subscribers_ == 0; }
 
@@ -92,6 +101,14 @@ class Fill {
   void decide(const http::ResponseHead& response, policy::Exchange exchange,
               std::optional<uint64_t> length);
   bool chooseKey(const policy::Store& store);
+  const policy::TagRules& tagRules() const;
+  void hideTags(policy::Store& store) const;
+  bool takeTags(const http::Fields& response);
+  void useTags(std::string_view tags);
+  bool metaFits(size_t head_bytes) const;
+  uint32_t metaBytes() const {
+    return static_cast<uint32_t>(meta_.size() + labels_.size() * sizeof(store::Label));
+  }
   void rememberMiss();
   std::string fullText(const http::ResponseHead& response, const policy::Store& store,
                        std::optional<uint64_t> length) const;
@@ -165,6 +182,9 @@ class Fill {
   bool storing_ = false;
   bool passing_ = false;  // not stored: for the leader alone
   std::vector<std::byte> meta_;
+  std::string tags_;                  // joined by line feeds
+  std::vector<store::Label> labels_;  // of the directories, then of the tags
+  size_t directories_ = 0;
   std::string record_key_;  // the variant's, once the response has said so
   base::Hash128 record_hash_;
 

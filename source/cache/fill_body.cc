@@ -150,14 +150,13 @@ rt::Task<bool> Fill::openPart() {
     co_return co_await openChunk();
   }
   if (info_.length.has_value()) {
-    const uint32_t bytes =
-        store::recordBytes(static_cast<uint32_t>(record_key_.size()),
-                           static_cast<uint32_t>(meta_.size()), static_cast<uint32_t>(length));
+    const uint32_t bytes = store::recordBytes(static_cast<uint32_t>(record_key_.size()),
+                                              metaBytes(), static_cast<uint32_t>(length));
     co_return co_await openObject(bytes, static_cast<uint32_t>(length));
   }
   co_return co_await openObject(kFirstPart + store::kMaxMetaBytes,
                                 std::min(kFirstPart, bodyRoom(kFirstPart + store::kMaxMetaBytes,
-                                                              record_key_.size(), meta_.size())));
+                                                              record_key_.size(), metaBytes())));
 }
 
 rt::Task<bool> Fill::openObject(uint32_t buffer_bytes, uint32_t max_body) {
@@ -244,9 +243,8 @@ rt::Task<bool> Fill::replacePart(bool as_chunk) {
     opened = co_await openChunk();
   } else {
     const uint32_t body = std::min(store::kMaxObjectBody, old.length * 2);
-    opened = co_await openObject(store::recordBytes(static_cast<uint32_t>(record_key_.size()),
-                                                    static_cast<uint32_t>(meta_.size()), body),
-                                 body);
+    opened = co_await openObject(
+        store::recordBytes(static_cast<uint32_t>(record_key_.size()), metaBytes(), body), body);
   }
   received_ = before;
   if (!opened) {

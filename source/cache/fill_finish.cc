@@ -13,6 +13,9 @@ store::RecordFields Fill::recordFields(store::RecordKind kind) const {
   fields.hash = record_hash_;
   fields.written_s = info_.head.received_s;
   fields.expires_s = info_.head.times.fresh_until_s;
+  if (kind != store::RecordKind::chunk) {
+    fields.labels = labels_;
+  }
   if (kind == store::RecordKind::chunk || kind == store::RecordKind::head) {
     fields.object_id = object_id_;
   }
@@ -73,9 +76,8 @@ rt::Task<bool> Fill::appendHead() {
   if (!storing_ || lost || !store::encodeExtents(extents_, received_, body).ok()) {
     co_return false;
   }
-  std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(record_key_.size()),
-                                                   static_cast<uint32_t>(meta_.size()),
-                                                   static_cast<uint32_t>(body.size())));
+  std::vector<std::byte> record(store::recordBytes(
+      static_cast<uint32_t>(record_key_.size()), metaBytes(), static_cast<uint32_t>(body.size())));
   const base::Result<uint32_t> length =
       store::encodeRecord(record, recordFields(store::RecordKind::head), record_key_, meta_, body);
   if (!length.ok()) {
@@ -92,8 +94,10 @@ rt::Task<void> Fill::appendRule() {
   encodeVaryRule(*rule_, meta);
   store::RecordFields fields = recordFields(store::RecordKind::vary_rule);
   fields.hash = stripe_.shared().hash(primary_key_);
-  std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
-                                                   static_cast<uint32_t>(meta.size()), 0));
+  fields.labels = std::span(labels_).first(directories_);  // tags are each variant's own
+  std::vector<std::byte> record(
+      store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
+                         static_cast<uint32_t>(meta.size() + fields.labels.size_bytes()), 0));
   const base::Result<uint32_t> length = store::encodeRecord(record, fields, primary_key_, meta, {});
   if (!length.ok()) {
     co_return;

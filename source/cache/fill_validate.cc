@@ -18,7 +18,7 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   policy::mergeOn304(stored_, update, merged);
   policy::StoreDecision decision = policy::decideStore(request_, directives_, merged, exchange,
                                                        route_->policy, route_->policy.set_cookie);
-  const policy::Store* store = std::get_if<policy::Store>(&decision);
+  policy::Store* store = std::get_if<policy::Store>(&decision);
   if (store == nullptr) {
     co_return false;
   }
@@ -38,6 +38,20 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   }
   const store::RecordView& record = old.value().record();
   const bool large = record.kind() == store::RecordKind::head;
+  // A 304 that says nothing of tags leaves them as they are; they may not be in the stored head.
+  const std::optional<StoredHead> stored_head = decodeMeta(record.meta);
+  if (!stored_head.has_value()) {
+    co_return false;
+  }
+  if (!policy::hasTagFields(update.fields, tagRules())) {
+    useTags(stored_head->tags);
+  } else if (!takeTags(update.fields)) {
+    co_return false;
+  }
+  if (purged_) {
+    co_return false;
+  }
+  hideTags(*store);
   HeadText text = makeHeadText(merged, policy::StoredFields(merged.fields, *store),
                                large ? record.header.object_length : record.header.body_length,
                                exchange.received);
@@ -48,9 +62,10 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   info_.head.received_s = policy::clampSeconds(exchange.received.s);
   info_.head.times = store->times;
   info_.head.traits = store->traits;
-  if (head_text_.size() > store::kMaxMetaBytes - 1024) {
+  if (!metaFits(head_text_.size())) {
     co_return false;
   }
+  info_.head.tags = tags_;
   encodeMeta(info_.head, meta_);
   co_return co_await rewrite(record, *now);
 }
@@ -60,8 +75,7 @@ rt::Task<bool> Fill::rewrite(const store::RecordView& old, store::Entry entry) {
   fields.object_id = old.header.object_id;
   fields.object_length = old.header.object_length;
   std::vector<std::byte> record(store::recordBytes(static_cast<uint32_t>(old.key.size()),
-                                                   static_cast<uint32_t>(meta_.size()),
-                                                   old.header.body_length));
+                                                   metaBytes(), old.header.body_length));
   const base::Result<uint32_t> length =
       store::encodeRecord(record, fields, old.key, meta_, old.body);
   if (!length.ok()) {

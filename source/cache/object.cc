@@ -45,7 +45,8 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
     return std::nullopt;
   }
   std::memcpy(&header, meta.data(), sizeof header);
-  if (header.version != kMetaVersion || header.head_bytes != meta.size() - sizeof header ||
+  if (header.version != kMetaVersion ||
+      uint64_t{header.head_bytes} + header.tags_bytes != meta.size() - sizeof header ||
       header.status < 100 || header.status > 999) {
     return std::nullopt;
   }
@@ -55,7 +56,8 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
   head.times = header.times;
   head.traits = header.traits;
   head.received_s = header.received_s;
-  head.text = textOf(meta.subspan(sizeof header));
+  head.text = textOf(meta.subspan(sizeof header, header.head_bytes));
+  head.tags = textOf(meta.subspan(sizeof header + header.head_bytes));
   if (!head.text.ends_with(kBlankLine)) {
     return std::nullopt;
   }
@@ -70,9 +72,11 @@ void encodeMeta(const StoredHead& head, std::vector<std::byte>& out) {
   header.traits = head.traits;
   header.received_s = head.received_s;
   header.head_bytes = static_cast<uint32_t>(head.text.size());
+  header.tags_bytes = static_cast<uint32_t>(head.tags.size());
   out.clear();
   put(header, out);
   putText(head.text, out);
+  putText(head.tags, out);
 }
 
 HeadText makeHeadText(const http::ResponseHead& response, const policy::StoredFields& kept,

@@ -1,7 +1,8 @@
 // What is kept with a stored response besides its body: the `meta` of its record. A head ready to
 // be sent, and the numbers that decide its reuse.
 //
-//   MetaHeader | head text: status line, fields, blank line (no Age, no hop-by-hop fields)
+//   MetaHeader | head text: status line, fields, blank line (no Age, no hop-by-hop fields) | tags,
+//   joined by line feeds
 //
 // A vary rule's meta is VaryHeader | names joined by ",". Its id is part of every variant's key, so
 // that variants stored under a rule that has gone cannot be found under the next.
@@ -21,7 +22,7 @@
 
 namespace cache {
 
-inline constexpr uint16_t kMetaVersion = 1;
+inline constexpr uint16_t kMetaVersion = 2;
 
 // As it lies on the disk.
 struct MetaHeader {
@@ -32,8 +33,9 @@ struct MetaHeader {
   policy::Traits traits;
   uint32_t received_s = 0;
   uint32_t head_bytes = 0;
+  uint32_t tags_bytes = 0;
 };
-static_assert(sizeof(MetaHeader) == 36);
+static_assert(sizeof(MetaHeader) == 40);
 
 inline constexpr uint32_t kLengthInHead = 1;  // the head text has Content-Length
 
@@ -45,6 +47,7 @@ struct StoredHead {
   policy::Traits traits;
   uint32_t received_s = 0;
   std::string_view text;  // with the blank line
+  std::string_view tags;  // joined by line feeds; they may have been kept from the text
 
   // The text without its blank line, to which a sender appends more fields.
   std::string_view open() const { return text.substr(0, text.size() - 2); }

@@ -309,6 +309,7 @@ CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>
   peers.serve(verb(Verb::await_flush), &serve<AwaitFlushCall, &Stripe::awaitFlush>, this);
   peers.serve(verb(Verb::purge), &serve<PurgeCall, &Stripe::purge>, this);
   peers.serve(verb(Verb::invalidate), &serve<InvalidateCall, &Stripe::invalidate>, this);
+  peers.serve(verb(Verb::list), &serve<ListCall, &Stripe::list>, this);
 }
 
 Stripe& CallServer::stripeOf(uint16_t cache, uint16_t stripe) {

@@ -61,6 +61,7 @@ rt::Task<void> Stripe::stop() {
   recovery_.cancelAll();
   co_await recovery_.join();
   co_await tasks_.join();
+  serving_.cancelAll();
   co_await serving_.join();
   co_await store_.stop();
 }
@@ -218,13 +219,51 @@ rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
   services_.peers->reply(*call);
 }
 
-void Stripe::purgeFills(std::string_view primary_key, bool everything) {
+void Stripe::purgeFills(const PurgeCall& call) {
+  if (call.selector == nullptr && !call.everything) {
+    return purgeFillsOf(call.key);
+  }
   for (const auto& [number, fill] : fills_) {
-    if (everything || fill->primaryKey() == primary_key) {
+    if (call.everything || fill->selectedBy(*call.selector)) {
+      stats_.fills_purged++;
       fill->purge();
-      fill->detach();
     }
   }
+  if (call.selector != nullptr) {
+    rememberPurge(call.selector->label);
+  }
+}
+
+void Stripe::purgeFillsOf(std::string_view primary_key) {
+  for (const auto& [number, fill] : fills_) {
+    if (fill->primaryKey() == primary_key) {
+      stats_.fills_purged++;
+      fill->purge();
+    }
+  }
+}
+
+void Stripe::rememberPurge(store::Label label) {
+  const uint64_t oldest = fills_.empty() ? UINT64_MAX : fills_.begin()->first;
+  std::erase_if(recent_, [oldest](const RecentPurge& purge) { return purge.last_fill < oldest; });
+  if (fills_.empty()) {
+    return;
+  }
+  if (recent_.size() >= kRecentPurges) {
+    for (const auto& [number, fill] : fills_) {
+      stats_.fills_purged++;
+      fill->purge();
+    }
+    recent_.clear();
+    return;
+  }
+  recent_.push_back(RecentPurge{label, fill_number_});
+}
+
+bool Stripe::purgedSince(uint64_t fill, std::span<const store::Label> labels) const {
+  return std::any_of(recent_.begin(), recent_.end(), [&](const RecentPurge& purge) {
+    return fill <= purge.last_fill && store::hasLabel(labels, purge.label);
+  });
 }
 
 void Stripe::purge(PurgeCall& call) {
@@ -233,12 +272,16 @@ void Stripe::purge(PurgeCall& call) {
 
 rt::Task<void> Stripe::servePurge(PurgeCall* call) {
   stats_.purges++;
-  purgeFills(call->key, call->everything);
+  purgeFills(*call);
   rt::CancelScope never;
   if (call->everything) {
     variants_.clear();
     variant_count_ = 0;
     base::Result<uint64_t> done = co_await store_.purgeAll(never);
+    call->purged = done.ok() ? done.value() : 0;
+    call->error = done.ok() ? base::Error{} : done.error();
+  } else if (call->selector != nullptr) {
+    base::Result<uint64_t> done = co_await store_.purgeSelected(*call->selector, call->soft, never);
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
   } else {
@@ -276,7 +319,7 @@ void Stripe::invalidate(InvalidateCall& call) {
     return services_.peers->reply(call);
   }
   stats_.invalidations++;
-  purgeFills(call.key, false);
+  purgeFillsOf(call.key);
   eraseVariants(call.hash);
   const std::optional<store::Entry> entry = index().erase(call.hash);
   call.found = entry.has_value() && entry->placed();
@@ -286,6 +329,44 @@ void Stripe::invalidate(InvalidateCall& call) {
     makeDurable(call.hash);
   }
   services_.peers->reply(call);
+}
+
+void Stripe::list(ListCall& call) {
+  spawn(serveList(&call));
+}
+
+rt::Task<void> Stripe::serveList(ListCall* call) {
+  store::ListQuery query;
+  if (call->selector != nullptr) {
+    query.selector = *call->selector;
+  }
+  query.after = call->after;
+  query.limit = call->limit;
+  base::Result<store::ListPage> page = co_await store_.list(std::move(query), serving_.scope());
+  if (!page.ok()) {
+    call->error = page.error();
+    services_.peers->reply(*call);
+    co_return;
+  }
+  for (const store::ListedRecord& record : page.value().records) {
+    const std::optional<StoredHead> head = decodeMeta(record.meta);
+    if (!head.has_value()) {
+      continue;
+    }
+    ListedObject object;
+    const size_t end = std::min(record.key.find('\n'), record.key.size());
+    object.key = record.key.substr(0, end);
+    object.variant = record.key.substr(std::min(end + 1, record.key.size()));
+    object.status = head->status;
+    object.body_bytes = record.body_bytes;
+    object.times = head->times;
+    object.hits = record.entry.frequency();
+    object.stale_now = record.entry.staleNow();
+    object.tags = head->tags;
+    call->objects.push_back(std::move(object));
+  }
+  call->next = page.value().next;
+  services_.peers->reply(*call);
 }
 
 // One after the other, so that a disk that hangs piles up keys and not tasks.

@@ -3,6 +3,8 @@
 // calls (calls.h).
 //
 // Limits: kMaxFills at once; a request beyond them fetches for itself and stores nothing.
+// kRecentPurges by label that running fills are still to be judged by; at one more, all that run
+// count as purged.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,7 @@ struct StripeStats {
   uint64_t fills_refused = 0;  // at the limit
   uint64_t hit_for_miss = 0;   // notes published
   uint64_t purges = 0;
+  uint64_t fills_purged = 0;  // running when what they were to bring was purged
   uint64_t invalidations = 0;
   uint64_t invalidations_lost = 0;  // in force, but a crash may undo them
 };
@@ -50,6 +53,7 @@ class Stripe {
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
+  static constexpr size_t kRecentPurges = 4096;
 
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
@@ -71,6 +75,7 @@ class Stripe {
   void awaitFlush(AwaitFlushCall& call);
   void purge(PurgeCall& call);
   void invalidate(InvalidateCall& call);
+  void list(ListCall& call);
 
   // For fills.
   const CacheShared& shared() const { return shared_; }
@@ -97,6 +102,10 @@ class Stripe {
   // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
   // all; others become unreachable with their rule, and go when their segment does).
   void noteVariant(base::Hash128 primary, base::Hash128 variant);
+  // For the fills that run, whose tags may not be known yet.
+  void rememberPurge(store::Label label);
+  // Whether one of the labels was purged while the fill with this number ran.
+  bool purgedSince(uint64_t fill, std::span<const store::Label> labels) const;
   void fillEnded(Fill& fill);
   void reap(Fill& fill);
 
@@ -118,7 +127,9 @@ class Stripe {
   rt::Task<void> purgeKey(PurgeCall* call);
   void makeDurable(base::Hash128 hash);
   rt::Task<void> writeInvalidations();
-  void purgeFills(std::string_view primary_key, bool everything);
+  rt::Task<void> serveList(ListCall* call);
+  void purgeFills(const PurgeCall& call);
+  void purgeFillsOf(std::string_view primary_key);
   uint64_t eraseVariants(base::Hash128 primary);
 
   StripeServices services_;
@@ -138,6 +149,11 @@ class Stripe {
     store::LogPosition before;
   };
   std::deque<Erased> not_durable_;  // by invalidations: to be written to the journal
+  struct RecentPurge {
+    store::Label label = 0;
+    uint64_t last_fill = 0;  // the newest that had begun
+  };
+  std::vector<RecentPurge> recent_;  // oldest first
   StripeStats stats_;
   uint64_t fill_number_ = 0;
   uint64_t rule_ids_ = 0;

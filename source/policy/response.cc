@@ -258,6 +258,8 @@ std::string_view name(NoStoreReason reason) {
       return "no_freshness";
     case NoStoreReason::too_large:
       return "too_large";
+    case NoStoreReason::too_many_tags:
+      return "too_many_tags";
     case NoStoreReason::unavailable:
       return "unavailable";
   }

@@ -38,9 +38,10 @@ enum class NoStoreReason : uint8_t {
   route_ttl,         // the operator's lifetime for it is 0
   no_freshness,      // neither lifetime nor validator: it could never be reused
   too_large,
-  unavailable,  // the store takes nothing now: starting, stopping, or without a working disk
+  too_many_tags,  // tags.h
+  unavailable,    // the store takes nothing now: starting, stopping, or without a working disk
 };
-inline constexpr size_t kNoStoreReasonCount = 14;
+inline constexpr size_t kNoStoreReasonCount = 15;
 std::string_view name(NoStoreReason reason);
 
 struct Store {

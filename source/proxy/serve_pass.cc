@@ -12,6 +12,7 @@
 #include "source/policy/error.h"
 #include "source/policy/invalidate.h"
 #include "source/policy/response.h"
+#include "source/policy/tags.h"
 #include "source/proxy/session.h"
 
 namespace proxy {
@@ -253,7 +254,15 @@ rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
   http::Fields& fields = request.scratch.fields;
   fields.clear();
   const http::HopByHop hop(response.fields);
+  const policy::TagRules* hidden = nullptr;
+  if (request.route->cache != config::kNone) {
+    const policy::TagRules& tags = request.config->caches[request.route->cache].tags;
+    hidden = tags.strip ? &tags : nullptr;
+  }
   for (const http::Field& field : response.fields.all()) {
+    if (hidden != nullptr && policy::isTagField(field, *hidden)) {
+      continue;
+    }
     const bool second_age = field.id == http::Name::age && fields.has(http::Name::age);
     if (field.id != http::Name::content_length && field.id != http::Name::cache_status &&
         !second_age && !hop.covers(field)) {

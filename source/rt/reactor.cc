@@ -17,7 +17,7 @@ Reactor::Reactor(IoEngine& engine) : engine_(engine), timers_(engine.monotonic()
 
 Reactor::~Reactor() {
   CHECK(pending_ops_ == 0);
-  CHECK(ready_.empty());
+  CHECK(!hasReady());
 }
 
 void Reactor::submit(Op& op) {
@@ -26,7 +26,7 @@ void Reactor::submit(Op& op) {
 }
 
 base::MonoTime Reactor::nextDeadline() const {
-  return ready_.empty() ? timers_.next() : base::MonoTime{0};
+  return hasReady() ? base::MonoTime{0} : timers_.next();
 }
 
 bool Reactor::runTurn(bool may_sleep) {
@@ -50,7 +50,7 @@ bool Reactor::runTurn(bool may_sleep) {
   stats_.ready_quota_hits += quota == 0 ? 1 : 0;
 
   base::MonoTime until{0};
-  if (may_sleep && ready_.empty() && !stopping_ && (peers_ == nullptr || peers_->park())) {
+  if (may_sleep && !hasReady() && !stopping_ && (peers_ == nullptr || peers_->park())) {
     until = timers_.next();
   }
   OpList completed;
@@ -63,6 +63,9 @@ bool Reactor::runTurn(bool may_sleep) {
     if (op->waiter != nullptr) {
       ready_.push(op->waiter);
     }
+  }
+  while (Runnable* runnable = later_.pop()) {
+    ready_.push(runnable);
   }
   return worked;
 }

@@ -46,6 +46,7 @@ class Reactor {
 
   // For awaiters.
   void ready(Runnable& runnable) { ready_.push(&runnable); }
+  void readyNextTurn(Runnable& runnable) { later_.push(&runnable); }
   void submit(Op& op);
   void startTimer(Timer& timer) { timers_.start(timer); }
 
@@ -59,7 +60,7 @@ class Reactor {
   // When the loop must turn again without being told (kNever: only an operation or a doorbell wakes
   // it).
   base::MonoTime nextDeadline() const;
-  bool hasReady() const { return !ready_.empty(); }
+  bool hasReady() const { return !ready_.empty() || !later_.empty(); }
 
  private:
   static constexpr uint32_t kReadyQuota =
@@ -70,6 +71,7 @@ class Reactor {
   Turn turn_;
   TimerWheel timers_;
   ReadyQueue ready_;
+  ReadyQueue later_;  // ready when this turn has looked at I/O
   ReactorStats stats_;
   uint64_t pending_ops_ = 0;
   bool stopping_ = false;

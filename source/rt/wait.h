@@ -58,6 +58,17 @@ struct Yield {
   void await_resume() {}
 };
 
+// Lets a whole turn pass: what is ready runs, and I/O is handed over and collected. For long walks,
+// since a coroutine that only yields runs again in the same turn.
+struct NextTurn {
+  bool await_ready() const noexcept { return false; }
+  template <class P>
+  void await_suspend(std::coroutine_handle<P> handle) {
+    handle.promise().reactor->readyNextTurn(handle.promise());
+  }
+  void await_resume() {}
+};
+
 // Coroutines that wait, first come first served, until somebody wakes them.
 class WaitQueue {
  public:

@@ -1,36 +1,16 @@
 // Purging and looking up, on behalf of the admin: which stripe is concerned, and the call to its
 // owner.
+#include <algorithm>
 #include <utility>
 
+#include "source/cache/labels.h"
 #include "source/policy/invalidate.h"
 #include "source/policy/request.h"
 #include "source/policy/serve.h"
+#include "source/server/key_rules.h"
 #include "source/server/server.h"
 
 namespace server {
-namespace {
-
-// The key rules under which this cache's objects are stored: each route may have its own.
-std::vector<policy::KeySpec> keySpecs(const config::Snapshot& snapshot, uint16_t cache) {
-  std::vector<policy::KeySpec> specs;
-  for (const config::ListenerConfig& listener : snapshot.listeners) {
-    for (const config::VirtualHost& host : listener.routes.hosts) {
-      for (const config::Route& route : host.routes) {
-        if (route.cache == cache &&
-            std::find(specs.begin(), specs.end(), route.policy.key) == specs.end()) {
-          specs.push_back(route.policy.key);
-        }
-      }
-    }
-  }
-  if (specs.empty()) {
-    specs.push_back(policy::KeySpec{});
-  }
-  return specs;
-}
-
-}  // namespace
-
 const cache::CacheShared* Server::findCache(const std::string& name, uint16_t& index) const {
   for (uint16_t i = 0; i < caches_.size(); i++) {
     if (caches_[i]->name == name) {
@@ -54,16 +34,23 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
     report.error = "url: not an absolute http or https URL";
     co_return report;
   }
+  if (request.prefix.has_value() && !policy::parseAbsoluteUri(*request.prefix, uri)) {
+    report.error = "prefix: not an absolute http or https URL";
+    co_return report;
+  }
   std::vector<cache::PurgeCall> calls;
   std::vector<std::string> keys;
+  if (request.url.has_value() || request.prefix.has_value()) {
+    keys = keysOf(uri, keySpecs(*config_.snapshot, index));
+  }
+  std::vector<store::Selector> selectors;
+  for (const std::string& key : keys) {
+    selectors.push_back(cache::selectPrefix(key, shared->hash_seed));
+  }
+  if (request.tag.has_value()) {
+    selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
+  }
   if (request.url.has_value()) {
-    for (const policy::KeySpec& spec : keySpecs(*config_.snapshot, index)) {
-      std::string key;
-      policy::cacheKey(uri.parts(), spec, key);
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        keys.push_back(std::move(key));
-      }
-    }
     calls.resize(keys.size());
     for (size_t i = 0; i < keys.size(); i++) {
       calls[i].key = keys[i];
@@ -71,10 +58,14 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
       calls[i].stripe = base::index(shared->stripeOf(calls[i].hash));
     }
   } else {
-    calls.resize(shared->stripes.size());
-    for (uint16_t i = 0; i < calls.size(); i++) {
-      calls[i].everything = true;
-      calls[i].stripe = i;
+    // One call to each stripe; for a prefix, one for each form of its key.
+    const size_t stripes = shared->stripes.size();
+    const size_t forms = std::max<size_t>(selectors.size(), 1);
+    calls.resize(stripes * forms);
+    for (size_t i = 0; i < calls.size(); i++) {
+      calls[i].everything = selectors.empty();
+      calls[i].selector = selectors.empty() ? nullptr : &selectors[i / stripes];
+      calls[i].stripe = static_cast<uint16_t>(i % stripes);
     }
   }
   rt::TaskGroup group(*reactor_, static_cast<uint32_t>(calls.size()));

@@ -45,6 +45,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   rt::Task<std::vector<shard::ShardStats>> collectStats() override;
   rt::Task<admin::ReloadReport> reload(std::string trigger) override;
   rt::Task<admin::PurgeReport> purge(admin::PurgeRequest request) override;
+  rt::Task<admin::ListReport> list(admin::ListRequest request) override;
   rt::Task<admin::LookupReport> lookup(
       std::string cache, std::string url,
       std::vector<std::pair<std::string, std::string>> headers) override;
@@ -103,6 +104,10 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   rt::Task<void> tellEndpoints(std::string cluster,
                                std::vector<upstream::ResolvedEndpoint> endpoints);
 
+  // objects.cc
+  rt::Task<bool> listFrom(const admin::ListRequest& request, uint16_t cache,
+                          const store::Selector* selector, struct ListCursor& cursor,
+                          admin::ListReport& report);
   // purge.cc
   const cache::CacheShared* findCache(const std::string& name, uint16_t& index) const;
 

@@ -28,12 +28,21 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.index_bytes += store.index().memoryBytes();
     report.index_evictions += store.index().evictions();
     report.disk_capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
+    report.label_filter_bytes += store.filters().bytes();
+    report.label_filters_refused += store.filters().refused();
+    const store::PurgeStats& purges = store.purgeStats();
+    report.purges.segments_read += purges.segments_read;
+    report.purges.segments_unfiltered += purges.segments_unfiltered;
+    report.purges.segments_lost += purges.segments_lost;
+    report.purges.lines += purges.lines;
+    report.purges.keys_read += purges.keys_read;
     report.fills_active += stripe->fillsRunning();
     report.stripe.fills += stripe->stats().fills;
     report.stripe.collapsed += stripe->stats().collapsed;
     report.stripe.fills_refused += stripe->stats().fills_refused;
     report.stripe.hit_for_miss += stripe->stats().hit_for_miss;
     report.stripe.purges += stripe->stats().purges;
+    report.stripe.fills_purged += stripe->stats().fills_purged;
     report.stripe.invalidations += stripe->stats().invalidations;
     report.stripe.invalidations_lost += stripe->stats().invalidations_lost;
     if (!store.ready()) {

@@ -50,6 +50,8 @@ struct CacheReport {
   uint64_t index_entries = 0;
   uint64_t index_bytes = 0;
   uint64_t index_evictions = 0;
+  uint64_t label_filter_bytes = 0;
+  uint64_t label_filters_refused = 0;
   uint64_t disk_capacity_bytes = 0;
   uint64_t disk_used_bytes = 0;  // segments that are not free
   uint64_t segments_free = 0;
@@ -67,6 +69,7 @@ struct CacheReport {
   cache::ShardCacheStats lookups;
   cache::StripeStats stripe;
   store::WriteStats writes;
+  store::PurgeStats purges;
 };
 
 struct ShardStats {

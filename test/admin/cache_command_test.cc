@@ -26,6 +26,10 @@ TEST(PurgeTest, AsksForOneUrlOrForEverything) {
       {"cache=main&url=http://example.com/a&soft=0", "purge main http://example.com/a"},
       {"cache=main&all=1", "purge main everything"},
       {"all=1&soft=0", "purge main everything"},
+      {"cache=main&prefix=http://example.com/a/", "purge main prefix http://example.com/a/"},
+      {"prefix=http://example.com&soft=1", "purge main prefix http://example.com softly"},
+      {"cache=main&tag=product%201", "purge main tag product 1"},
+      {"tag=a,b&soft=1", "purge main tag a,b softly"},
   };
   for (const Good& row : rows) {
     Desk desk;
@@ -78,9 +82,12 @@ TEST(PurgeTest, RefusesWhatIsAmbiguousUnknownOrMalformed) {
       {"cache=main&url=http://e.com/&url=http://e.com/b", 400, "`url` is given twice"},
       {"cache=none&url=http://e.com/", 404, "no cache `none`; there are: main"},
       {"cache=&all=1", 400, "parameter `cache`: it needs a value"},
-      {"cache=main&prefix=http://e.com/", 501, "purging by prefix is not supported"},
+      {"cache=main&prefix=", 400, "parameter `prefix`: it needs a value"},
+      {"cache=main&prefix=http://e.com/&tag=a", 400, "exactly one"},
       {"cache=main&prefix=/a", 400, "is not an absolute http or https URL"},
-      {"cache=main&tag=a", 501, "purging by tag is not supported"},
+      {"cache=main&tag=", 400, "parameter `tag`: it needs a value"},
+      {"cache=none&tag=a", 404, "no cache `none`"},
+      {"cache=main&tag=a&tag=b", 400, "`tag` is given twice"},
   };
   for (const auto& row : rows) {
     Desk desk;
@@ -111,6 +118,50 @@ TEST(PurgeTest, SaysWhyItFailed) {
   const Reply reply = desk.post("/cache/purge", "all=1");
   EXPECT_EQ(reply.status, 500);
   EXPECT_EQ(reply.body, "the purge failed: the journal cannot be written\n");
+}
+
+TEST(ObjectsTest, AsksForAPage) {
+  Desk desk;
+  cache::ListedObject object;
+  object.key = "http://e.com/a";
+  object.status = 200;
+  object.body_bytes = 17;
+  object.hits = 2;
+  object.tags = "one\ntwo words";
+  desk.control.next_list.objects.push_back(object);
+  desk.control.next_list.next = "0.3.99.8";
+  const Reply reply = desk.get("/cache/objects", "tag=one&limit=1&after=0.1.2.3");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(desk.control.asked, std::vector<std::string>{"list main one 1 0.1.2.3"});
+  const Json json = parseJson(reply.body);
+  EXPECT_EQ(textAt(json, "next"), "0.3.99.8");
+  EXPECT_NE(reply.body.find("\"url\": \"http://e.com/a\""), std::string::npos) << reply.body;
+  EXPECT_NE(reply.body.find("\"size\": 17"), std::string::npos);
+  EXPECT_NE(reply.body.find("\"two words\""), std::string::npos);
+}
+
+TEST(ObjectsTest, TheLimitIsFromOneToAThousand) {
+  struct {
+    const char* query;
+    uint16_t status;
+  } const rows[] = {{"", 200},
+                    {"limit=1", 200},
+                    {"limit=1000", 200},
+                    {"limit=0", 400},
+                    {"limit=1001", 400},
+                    {"limit=-1", 400},
+                    {"limit=1x", 400},
+                    {"limit=", 400},
+                    {"limit=99999999999", 400},
+                    {"prefix=/a", 400},
+                    {"tag=a&prefix=http://e.com/", 400},
+                    {"cache=none", 404},
+                    {"prefix=http://e.com/", 200}};
+  for (const auto& row : rows) {
+    Desk desk;
+    EXPECT_EQ(desk.get("/cache/objects", row.query).status, row.status) << row.query;
+    EXPECT_EQ(desk.control.asked.size(), row.status == 200 ? 1U : 0U) << row.query;
+  }
 }
 
 TEST(LookupTest, PassesTheRequestsFieldsOn) {

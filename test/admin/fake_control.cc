@@ -44,9 +44,19 @@ rt::Task<ReloadReport> FakeControl::reload(std::string trigger) {
 }
 
 rt::Task<PurgeReport> FakeControl::purge(PurgeRequest request) {
-  asked.push_back("purge " + request.cache + " " + request.url.value_or("everything") +
+  const std::string prefix = request.prefix.has_value() ? "prefix " + *request.prefix : "";
+  const std::string tag = request.tag.has_value() ? "tag " + *request.tag : "";
+  const std::string named = request.url.value_or("") + prefix + tag;
+  asked.push_back("purge " + request.cache + " " + (named.empty() ? "everything" : named) +
                   (request.soft ? " softly" : ""));
   co_return next_purge;
+}
+
+rt::Task<ListReport> FakeControl::list(ListRequest request) {
+  asked.push_back("list " + request.cache + " " + request.prefix.value_or("") +
+                  request.tag.value_or("") + " " + std::to_string(request.limit) + " " +
+                  request.after);
+  co_return next_list;
 }
 
 rt::Task<LookupReport> FakeControl::lookup(

@@ -24,6 +24,7 @@ class FakeControl : public Control {
   rt::Task<std::vector<shard::ShardStats>> collectStats() override;
   rt::Task<ReloadReport> reload(std::string trigger) override;
   rt::Task<PurgeReport> purge(PurgeRequest request) override;
+  rt::Task<ListReport> list(ListRequest request) override;
   rt::Task<LookupReport> lookup(std::string cache, std::string url,
                                 std::vector<std::pair<std::string, std::string>> headers) override;
   telemetry::LogLevel logLevel() override { return level; }
@@ -46,6 +47,7 @@ class FakeControl : public Control {
   std::vector<shard::ShardStats> shards;
   ReloadReport next_reload;
   PurgeReport next_purge{true, "", 3};
+  ListReport next_list;
   LookupReport next_lookup;
   telemetry::LogLevel level = telemetry::LogLevel::info;
   std::vector<std::string> asked;  // what was asked, in words

@@ -106,8 +106,14 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   config::Route route;
   route.action = config::ForwardAction{};
   route.policy.enabled = true;
+  route.cache = 0;
   host_.routes.push_back(std::move(route));
-  snapshot_ = std::make_shared<config::Snapshot>();
+  config::CacheConfig cache;
+  cache.tags.fields = {{"Surrogate-Key", policy::TagSeparator::space},
+                       {"Cache-Tag", policy::TagSeparator::comma}};
+  auto snapshot = std::make_shared<config::Snapshot>();
+  snapshot->caches.push_back(std::move(cache));
+  snapshot_ = std::move(snapshot);
   shared_ = std::make_unique<CacheShared>();
   shared_->name = "main";
   shared_->hash_seed = 3;
@@ -417,6 +423,37 @@ bool CacheWorld::purgeAll() {
   }
   finish();
   return done;
+}
+
+rt::Task<void> CacheWorld::purgingSelected(Shard* shard, uint16_t stripe,
+                                           const store::Selector* selector, bool soft,
+                                           std::optional<uint64_t>* purged) {
+  PurgeCall call;
+  call.selector = selector;
+  call.soft = soft;
+  call.stripe = stripe;
+  co_await shard->caches[0]->call(base::StripeId{stripe}, call);
+  if (call.error.code != base::Code::ok) {
+    purged->reset();
+  } else if (purged->has_value()) {
+    **purged += call.purged;
+  }
+}
+
+std::optional<uint64_t> CacheWorld::purgeSelected(const store::Selector& selector, bool soft) {
+  std::optional<uint64_t> purged = 0;
+  uint16_t answered = 0;
+  for (uint16_t i = 0; i < cut_.stripes; i++) {
+    CHECK(shards_[0]->tasks.spawn(
+        counted(purgingSelected(shards_[0].get(), i, &selector, soft, &purged), &answered)));
+  }
+  CHECK(run([&] { return answered == cut_.stripes; }));
+  return purged;
+}
+
+rt::Task<void> CacheWorld::counted(rt::Task<void> task, uint16_t* ended) {
+  co_await std::move(task);
+  (*ended)++;
 }
 
 void CacheWorld::forgetMemory() {

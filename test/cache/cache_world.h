@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/cache/labels.h"
 #include "source/cache/shard_cache.h"
 #include "source/rt/buffer_pool.h"
 #include "test/sim/world.h"
@@ -105,6 +106,14 @@ class CacheWorld {
   bool purge(const std::string& path, bool soft = false);
   void startPurge(const std::string& path, bool soft, bool* done);
   bool purgeAll();
+  // In every stripe; the number of objects, or nothing if one failed.
+  std::optional<uint64_t> purgeSelected(const store::Selector& selector, bool soft = false);
+  std::optional<uint64_t> purgeTag(const std::string& tag, bool soft = false) {
+    return purgeSelected(selectTag(tag, shared_->hash_seed), soft);
+  }
+  std::optional<uint64_t> purgePrefix(const std::string& path, bool soft = false) {
+    return purgeSelected(selectPrefix(keyOf(path), shared_->hash_seed), soft);
+  }
   void forgetMemory();  // what is in memory is read from the disk again
   void runFor(uint64_t ns) { world.runFor(ns); }
   bool run(const std::function<bool()>& done, uint64_t ns = 100 * base::kSecond_ns) {
@@ -163,6 +172,9 @@ class CacheWorld {
                          const LookupResult& seen, Got* got);
   rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);
   rt::Task<void> purgingAll(Shard* shard, uint16_t stripe, bool* done);
+  static rt::Task<void> counted(rt::Task<void> task, uint16_t* ended);
+  rt::Task<void> purgingSelected(Shard* shard, uint16_t stripe, const store::Selector* selector,
+                                 bool soft, std::optional<uint64_t>* purged);
 
   Cut cut_;
   rt::Mesh mesh_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "source/config/load/compile_parts.h"
+#include "source/http/grammar.h"
 
 namespace config {
 namespace {
@@ -147,6 +148,69 @@ LoggingConfig compileLogging(const Place& place, const pb::Logging& from) {
   return logging;
 }
 
+namespace {
+
+constexpr std::string_view kSurrogateKey = "Surrogate-Key";
+constexpr std::string_view kCacheTag = "Cache-Tag";
+
+// What separates the tags of a field; an error when it cannot be told.
+policy::TagSeparator separatorOf(const Place& place, const pb::TagField& from) {
+  switch (from.separator()) {
+    case pb::TagField::SPACE:
+      return policy::TagSeparator::space;
+    case pb::TagField::COMMA:
+      return policy::TagSeparator::comma;
+    default:
+      break;
+  }
+  if (http::equalsIgnoreCase(from.name(), kCacheTag)) {
+    return policy::TagSeparator::comma;
+  }
+  if (!http::equalsIgnoreCase(from.name(), kSurrogateKey)) {
+    place["separator"].error("must be SPACE or COMMA for a field other than " +
+                             std::string(kSurrogateKey) + " and " + std::string(kCacheTag));
+  }
+  return policy::TagSeparator::space;
+}
+
+policy::TagRules compileTags(const Place& place, const pb::Tags& from) {
+  constexpr int kMaxTagFields = 16;
+  policy::TagRules rules;
+  rules.strip = from.strip();
+  const Place fields = place["fields"];
+  if (from.fields_size() > kMaxTagFields) {
+    fields.error("has more than " + std::to_string(kMaxTagFields) + " entries");
+    return rules;
+  }
+  for (int i = 0; i < from.fields_size(); i++) {
+    const pb::TagField& field = from.fields(i);
+    const Place at = fields[static_cast<size_t>(i)];
+    if (field.name().empty()) {
+      at["name"].missing();
+      continue;
+    }
+    if (!http::isToken(field.name())) {
+      at["name"].error("is not a field name");
+      continue;
+    }
+    const auto same = [&field](const policy::TagField& other) {
+      return http::equalsIgnoreCase(other.name, field.name());
+    };
+    if (std::any_of(rules.fields.begin(), rules.fields.end(), same)) {
+      at["name"].error("is there twice");
+      continue;
+    }
+    rules.fields.push_back(policy::TagField{field.name(), separatorOf(at, field)});
+  }
+  if (from.fields_size() == 0) {
+    rules.fields = {{std::string(kSurrogateKey), policy::TagSeparator::space},
+                    {std::string(kCacheTag), policy::TagSeparator::comma}};
+  }
+  return rules;
+}
+
+}  // namespace
+
 CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine) {
   constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
   constexpr uint64_t kMaxStripes = 1024;
@@ -192,6 +256,7 @@ CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engin
       cache.segment_bytes = segment;
     }
   }
+  cache.tags = compileTags(place["tags"], from.tags());
   checkSegments(place, cache);
   checkDiskIo(place, from, cache, engine);
   return cache;

@@ -117,6 +117,7 @@ void diffCache(const CacheConfig& before, const CacheConfig& after, const std::s
   differ.numbers(before.stripes, after.stripes, path + ".stripes", Effect::restart);
   differ.numbers(before.segment_bytes, after.segment_bytes, path + ".segment_bytes",
                  Effect::restart);
+  differ.compare(before.tags, after.tags, path + ".tags", Effect::reload);
 }
 
 }  // namespace

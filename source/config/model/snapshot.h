@@ -10,6 +10,7 @@
 
 #include "source/config/model/access_log.h"
 #include "source/config/model/route.h"
+#include "source/policy/tag_rules.h"
 
 namespace config {
 
@@ -93,6 +94,7 @@ struct CacheConfig {
   uint64_t max_object_bytes = 0;  // never 0 once compiled
   uint32_t stripes = 0;           // 0: the store decides
   uint64_t segment_bytes = 0;     // 0: the store decides
+  policy::TagRules tags;
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
 };
 

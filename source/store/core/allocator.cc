@@ -60,12 +60,13 @@ std::optional<OpenedSegment> SegmentAllocator::open() {
     on_disk_[segment] = open_->sequence;
     used_units_ = kSegmentHeaderBytes / kUnitBytes;
     entries_ = 0;
+    labels_ = 0;
     return open_;
   }
   return std::nullopt;
 }
 
-std::optional<Location> SegmentAllocator::reserve(uint32_t bytes, bool listed) {
+std::optional<Location> SegmentAllocator::reserve(uint32_t bytes, uint32_t labels, bool listed) {
   CHECK(bytes > 0);
   if (!open_ || bytes > options_.segment_bytes) {
     return std::nullopt;
@@ -73,12 +74,13 @@ std::optional<Location> SegmentAllocator::reserve(uint32_t bytes, bool listed) {
   const uint32_t units = roundUp(bytes, kUnitBytes) / kUnitBytes;
   const uint32_t entries = entries_ + (listed ? 1 : 0);
   const uint64_t end = uint64_t{used_units_ + units} * kUnitBytes;
-  if (end + footerBytes(entries) > options_.segment_bytes) {
+  if (end + footerBytes(entries, labels_ + labels) > options_.segment_bytes) {
     return std::nullopt;
   }
   const Location location{open_->sequence, open_->segment, used_units_, units};
   used_units_ += units;
   entries_ = entries;
+  labels_ += labels;
   return location;
 }
 
@@ -100,7 +102,7 @@ LogPosition SegmentAllocator::position() const {
 }
 
 uint32_t SegmentAllocator::maxRecordBytes() const {
-  return options_.segment_bytes - kSegmentHeaderBytes - footerBytes(1);
+  return options_.segment_bytes - kSegmentHeaderBytes - footerBytes(1, kMaxLabels);
 }
 
 OpenedSegment SegmentAllocator::seal() {

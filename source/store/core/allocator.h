@@ -49,9 +49,10 @@ class SegmentAllocator {
   std::optional<OpenedSegment> open();
   bool hasOpen() const { return open_.has_value(); }
   OpenedSegment opened() const { return *open_; }
-  // Room for a record of `bytes` in the open segment, with its line in the table of contents;
+  // Room for a record of `bytes` in the open segment, with its line and labels in the table of
+  // contents;
   // nullopt when none is open or it does not fit: then seal, open the next and ask again.
-  std::optional<Location> reserve(uint32_t bytes, bool listed = true);
+  std::optional<Location> reserve(uint32_t bytes, uint32_t labels, bool listed = true);
   // Gives back the end of the newest reservation: the record became shorter.
   void shrink(const Location& location, uint32_t bytes);
   // Units up to the next multiple of a page, which a flush must fill with a pad record; 0 if
@@ -61,7 +62,7 @@ class SegmentAllocator {
   uint32_t entries() const { return entries_; }
   // Where the next record will lie, or for no open segment where the next segment begins.
   LogPosition position() const;
-  // The longest record that fits into an empty segment.
+  // The longest record that fits into an empty segment, however many labels it has.
   uint32_t maxRecordBytes() const;
 
   // Closes the open segment: sealing until its footer and all its records are written.
@@ -102,6 +103,7 @@ class SegmentAllocator {
   std::optional<OpenedSegment> open_;
   uint32_t used_units_ = 0;
   uint32_t entries_ = 0;
+  uint32_t labels_ = 0;
   uint32_t free_ = 0;
   uint32_t bad_ = 0;
   uint32_t reclaiming_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "source/base/check.h"
 #include "source/base/crc32c.h"
@@ -37,7 +38,8 @@ struct RecordLayout {
   uint64_t sequence;
   uint32_t offset_units;
   uint32_t time_s;
-  uint64_t reserved;
+  uint32_t batch_index;
+  uint32_t reserved;
   uint32_t reserved2;
   uint32_t crc;  // of the record without this field
 };
@@ -51,6 +53,29 @@ uint32_t headerCrc(std::span<const std::byte> block, uint32_t salt) {
   constexpr size_t kAt = offsetof(HeaderLayout, crc);
   return base::crc32c(block.subspan(kAt + 4), base::crc32c(block.first(kAt), salt));
 }
+
+// The bad slots inside the last append. A crash may leave any part of an append that nobody was
+// told of; once another append follows, what is missing was lost.
+struct BatchHoles {
+  uint32_t slots = 0;
+  uint64_t first = 0;  // the number of the first
+
+  // `record` is behind `bad` bad slots, which would have begun with the number `expected`. How many
+  // slots are now known to be lost.
+  uint32_t lostBefore(const PurgeRecord& record, uint64_t expected, uint32_t bad) {
+    const uint64_t batch = record.number - record.batch_index;
+    uint32_t lost = 0;
+    if (slots > 0 && batch > first) {
+      lost = std::exchange(slots, 0);
+    }
+    if (bad > 0 && batch <= expected) {
+      first = slots == 0 ? expected : first;
+      slots += bad;
+      bad = 0;
+    }
+    return lost + bad;
+  }
+};
 
 bool blank(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -100,6 +125,7 @@ void encodePurge(std::span<std::byte> out, const PurgeRecord& record, uint32_t s
   layout.sequence = record.before.sequence;
   layout.offset_units = record.before.offset_units;
   layout.time_s = record.time_s;
+  layout.batch_index = record.batch_index;
   storeStruct(out, layout);
   layout.crc = base::crc32c(out.first(offsetof(RecordLayout, crc)), salt);
   storeStruct(out, layout);
@@ -116,7 +142,8 @@ base::Result<PurgeRecord> decodePurge(std::span<const std::byte> slot, uint32_t 
   }
   PurgeRecord record;
   record.kind = static_cast<PurgeKind>(layout.kind);
-  if (record.kind != PurgeKind::key && record.kind != PurgeKind::everything) {
+  if (record.kind != PurgeKind::key && record.kind != PurgeKind::everything &&
+      record.kind != PurgeKind::label) {
     return corrupt();
   }
   record.soft = layout.soft != 0;
@@ -124,6 +151,7 @@ base::Result<PurgeRecord> decodePurge(std::span<const std::byte> slot, uint32_t 
   record.hash = base::Hash128{layout.hash_hi, layout.hash_lo};
   record.before = LogPosition{layout.sequence, layout.offset_units};
   record.time_s = layout.time_s;
+  record.batch_index = layout.batch_index;
   return record;
 }
 
@@ -139,6 +167,7 @@ base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_
   uint32_t pending_bad = 0;  // slots since the last record of this file
   bool pending_torn = false;
   bool ended = false;  // an empty slot or a record of the file's former use
+  BatchHoles holes;
   size_t at = kJournalHeaderBytes;
   for (uint64_t slot = 0; at < file.size(); slot++, at += kJournalRecordBytes) {
     const auto bytes = file.subspan(at, std::min<size_t>(kJournalRecordBytes, file.size() - at));
@@ -149,9 +178,12 @@ base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_
       pending_torn = pending_torn || (!ended && !blank(bytes));
       continue;
     }
-    if (pending_bad > 0) {
-      read.damaged_slots += pending_bad;
+    const uint32_t lost = holes.lostBefore(record.value(), read.next_number, pending_bad);
+    if (lost > 0) {
+      read.damaged_slots += lost;
       read.lost_before = std::max(read.lost_before, record.value().before);
+    }
+    if (pending_bad > 0) {
       pending_bad = 0;
       pending_torn = false;
       ended = false;
@@ -160,7 +192,7 @@ base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_
     read.next_number = record.value().number + 1;
     read.valid_bytes = at + kJournalRecordBytes;
   }
-  read.torn_tail = pending_torn;
+  read.torn_tail = pending_torn || holes.slots > 0;
   if (read.next_number - read.header.first_number < read.header.initial_records) {
     return corrupt();
   }
@@ -187,13 +219,14 @@ std::vector<PurgeRecord> compactJournal(std::span<const PurgeRecord> records,
     }
   };
   Newest everything;
-  std::map<base::Hash128, Newest> keys;
+  std::map<std::pair<PurgeKind, base::Hash128>, Newest> named;
   for (const PurgeRecord& record : records) {
     // A record in the oldest live segment is the first that still could come back.
     if (record.before <= LogPosition{oldest_live_sequence, kPageBytes / kUnitBytes}) {
       continue;
     }
-    take(record.kind == PurgeKind::everything ? everything : keys[record.hash], record);
+    take(record.kind == PurgeKind::everything ? everything : named[{record.kind, record.hash}],
+         record);
   }
   // A purge adds something if no stronger or equal one reaches as far.
   const auto reaches = [](const PurgeRecord* by, const PurgeRecord* record) {
@@ -210,7 +243,7 @@ std::vector<PurgeRecord> compactJournal(std::span<const PurgeRecord> records,
     }
   };
   keep(everything);
-  for (const auto& [hash, newest] : keys) {
+  for (const auto& [name, newest] : named) {
     keep(newest);
   }
   std::sort(kept.begin(), kept.end(), [](const PurgeRecord& a, const PurgeRecord& b) {
@@ -218,6 +251,7 @@ std::vector<PurgeRecord> compactJournal(std::span<const PurgeRecord> records,
   });
   for (PurgeRecord& record : kept) {
     record.number = first_number++;
+    record.batch_index = 0;
   }
   return kept;
 }

@@ -1,6 +1,7 @@
 // The purge journal: what was purged, so that recovery does not bring it back. A file of fixed
 // 64-byte records behind a 512-byte header; appended and synced before a purge is answered. A purge
-// by prefix or tag is written as the keys it matched.
+// by tag or by directory is one record with the label (labels.h) that it names; another prefix is
+// written as the keys it matched.
 //
 // A purge concerns the records before its position in the log, so a record written later under the
 // same key is not touched. A purge can be forgotten when no older segment is left (compactJournal).
@@ -16,21 +17,22 @@
 
 namespace store {
 
-enum class PurgeKind : uint8_t { key = 1, everything = 2 };
+enum class PurgeKind : uint8_t { key = 1, everything = 2, label = 3 };
 
 struct PurgeRecord {
   PurgeKind kind = PurgeKind::key;
   bool soft = false;    // the object becomes stale instead of absent
   uint64_t number = 0;  // consecutive within a journal file
-  base::Hash128 hash;   // of a key; zero for everything
+  base::Hash128 hash;   // of a key; zero for everything; a label is in lo, and hi is zero
   LogPosition before;   // records at this position and later are not concerned
   uint32_t time_s = 0;
+  uint32_t batch_index = 0;  // how many records of the same append are before it
   friend bool operator==(const PurgeRecord&, const PurgeRecord&) = default;
 };
 
 inline constexpr uint32_t kJournalHeaderBytes = kUnitBytes;
 inline constexpr uint32_t kJournalRecordBytes = 64;
-inline constexpr uint16_t kJournalVersion = 1;
+inline constexpr uint16_t kJournalVersion = 2;
 
 struct JournalHeader {
   uint64_t generation = 0;    // of two files the one with the greater generation counts
@@ -55,9 +57,10 @@ struct JournalRead {
   std::vector<PurgeRecord> records;
   uint64_t next_number = 0;
   uint64_t valid_bytes = 0;  // where the next record is to be written
-  // Bytes that are neither a record nor zeros follow: an unfinished append.
+  // Bytes that are neither a record nor zeros follow, or slots of the last append are bad: an
+  // unfinished append.
   bool torn_tail = false;
-  uint32_t damaged_slots = 0;  // bad slots with valid records after them
+  uint32_t damaged_slots = 0;  // bad slots with valid records of another append after them
   LogPosition lost_before;     // the lost purges concerned only records before this position
 };
 // The whole file. corrupt when the header or one of the initial records is not there: such a file
@@ -65,9 +68,9 @@ struct JournalRead {
 // file tells: it is emptied as soon as a new one is complete, before anything is appended to that.
 base::Result<JournalRead> decodeJournal(std::span<const std::byte> file, uint32_t salt);
 
-// The records that still matter, oldest first and renumbered from `first_number`: of each key the
-// newest hard and the newest soft purge, none that a purge of everything covers, none whose
-// position is before the oldest live segment.
+// The records that still matter, oldest first and renumbered from `first_number`: of each key and
+// label the newest hard and the newest soft purge, none that a purge of everything covers, none
+// whose position is before the oldest live segment.
 std::vector<PurgeRecord> compactJournal(std::span<const PurgeRecord> records,
                                         uint64_t oldest_live_sequence, uint64_t first_number);
 

@@ -11,6 +11,13 @@ void PurgeSet::add(const PurgeRecord& record) {
     floor = std::max(floor, record.before);
     return;
   }
+  if (record.kind == PurgeKind::label) {
+    KeyPurge& purge = by_label_[record.hash.lo];
+    LogPosition& position = record.soft ? purge.soft : purge.hard;
+    position = std::max(position, record.before);
+    newest_label_number_ = std::max(newest_label_number_, record.number);
+    return;
+  }
   KeyPurge& purge = purgeOf(record.hash);
   LogPosition& position = record.soft ? purge.soft : purge.hard;
   position = std::max(position, record.before);
@@ -53,6 +60,20 @@ PurgeVerdict PurgeSet::floorVerdict(LogPosition at) const {
     return PurgeVerdict::drop;
   }
   return at < soft_floor_ ? PurgeVerdict::stale : PurgeVerdict::keep;
+}
+
+PurgeVerdict PurgeSet::labelVerdict(std::span<const Label> labels, LogPosition at) const {
+  PurgeVerdict verdict = PurgeVerdict::keep;
+  if (by_label_.empty()) {
+    return verdict;
+  }
+  for (const Label label : labels) {
+    const auto found = by_label_.find(label);
+    if (found != by_label_.end()) {
+      verdict = worse(verdict, keyVerdict(found->second, at));
+    }
+  }
+  return verdict;
 }
 
 PurgeVerdict PurgeSet::verdict(base::Hash128 hash, LogPosition at) const {

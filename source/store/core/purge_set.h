@@ -1,6 +1,6 @@
 // PurgeSet: all purges of the journal, to be asked for each entry that recovery finds. An entry of
 // a snapshot has no hash any more, only bucket and tag; the set is keyed by tag so that it answers
-// for both.
+// for both. It has no labels either, so a snapshot is of no use when a label was purged after it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "source/base/hash.h"
 #include "source/store/core/journal.h"
+#include "source/store/core/labels.h"
 #include "source/store/core/layout.h"
 
 namespace store {
@@ -19,6 +20,7 @@ class PurgeSet {
  public:
   static constexpr LogPosition kAfterEverything{UINT64_MAX, 0};
 
+  static PurgeVerdict worse(PurgeVerdict a, PurgeVerdict b) { return a < b ? b : a; }
   void add(const PurgeRecord& record);
   void addAll(std::span<const PurgeRecord> records);
   // Drops whatever the disk has of a key, for this recovery only.
@@ -41,21 +43,29 @@ class PurgeSet {
     return verdict;
   }
 
+  // By the labels of what lies there.
+  PurgeVerdict labelVerdict(std::span<const Label> labels, LogPosition at) const;
+  // Whether every purge of a label has a number below this one.
+  bool labelsPurgedBefore(uint64_t number) const {
+    return by_label_.empty() || newest_label_number_ < number;
+  }
+
   uint64_t keys() const { return by_tag_.size(); }
   LogPosition newest() const { return newest_; }  // position of a purge; a floor is none
 
  private:
   struct KeyPurge {
-    base::Hash128 hash;
-    LogPosition hard;  // zero: none
+    base::Hash128 hash;  // of a label: in lo
+    LogPosition hard;    // zero: none
     LogPosition soft;
   };
   KeyPurge& purgeOf(base::Hash128 hash);
-  static PurgeVerdict worse(PurgeVerdict a, PurgeVerdict b) { return a < b ? b : a; }
   static PurgeVerdict keyVerdict(const KeyPurge& purge, LogPosition at);
   PurgeVerdict floorVerdict(LogPosition at) const;
 
   std::unordered_multimap<uint64_t, KeyPurge> by_tag_;  // looked up, never iterated
+  std::unordered_map<Label, KeyPurge> by_label_;        // the same
+  uint64_t newest_label_number_ = 0;
   LogPosition hard_floor_;
   LogPosition soft_floor_;
   LogPosition newest_;

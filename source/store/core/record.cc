@@ -22,6 +22,9 @@ bool plausible(const RecordHeader& h) {
     return false;
   }
   const auto kind = static_cast<RecordKind>(h.kind);
+  if (h.label_count > kMaxLabels || h.label_count * sizeof(Label) > h.meta_length) {
+    return false;
+  }
   if (h.key_length > kMaxKeyBytes || h.meta_length > kMaxMetaBytes ||
       h.body_length > maxBody(kind) || h.crc_slots < bodyBlocks(h.body_length) ||
       h.crc_slots > bodyBlocks(maxBody(kind))) {
@@ -34,7 +37,7 @@ bool plausible(const RecordHeader& h) {
 
 // What must hold of the rest once the checksum has passed.
 bool coherent(const RecordHeader& h) {
-  if (h.flags != 0 || h.reserved[0] != 0 || h.reserved[1] != 0) {
+  if (h.flags != 0 || h.reserved != 0) {
     return false;
   }
   const uint32_t segment_units = kMaxSegmentBytes / kUnitBytes;
@@ -98,8 +101,10 @@ base::Result<RecordView> decodeHead(std::span<const std::byte> bytes, const Reco
   view.crc_table = bytes.subspan(kRecordHeaderBytes, table_bytes);
   const auto key = bytes.subspan(kRecordHeaderBytes + table_bytes, view.header.key_length);
   view.key = std::string_view(reinterpret_cast<const char*>(key.data()), key.size());
-  view.meta = bytes.subspan(kRecordHeaderBytes + table_bytes + view.header.key_length,
-                            view.header.meta_length);
+  const auto meta = bytes.subspan(kRecordHeaderBytes + table_bytes + view.header.key_length,
+                                  view.header.meta_length);
+  view.labels = meta.first(view.header.label_count * sizeof(Label));
+  view.meta = meta.subspan(view.labels.size());
   return view;
 }
 

@@ -2,7 +2,8 @@
 // the rule by which a key has variants. It verifies itself: whoever reads it learns from the bytes
 // alone whether they are what the index promised.
 //
-//   header 96 | crc32c of each 128 KiB of body | key | meta | zeros to 8 | body | zeros to 512
+//   header 96 | crc32c of each 128 KiB of body | key | labels | meta | zeros to 8 | body | zeros
+//   to 512
 //
 // The header's checksum covers everything before the body, so a reader that has the first part may
 // use key, meta and lengths, and verifies the body block by block as it arrives. All checksums
@@ -17,6 +18,7 @@
 
 #include "source/base/hash.h"
 #include "source/base/result.h"
+#include "source/store/core/labels.h"
 #include "source/store/core/layout.h"
 
 namespace store {
@@ -43,19 +45,20 @@ struct RecordHeader {
   uint32_t offset_units;   // where in its segment the record believes to be
   uint32_t total_units;
   uint32_t key_length;
-  uint32_t meta_length;
+  uint32_t meta_length;  // with the labels before it
   uint32_t body_length;
   uint32_t chunk_number;
   uint32_t written_s;    // Unix seconds
   uint32_t expires_s;    // Unix seconds until which it is fresh, for rebuilding the index
   uint32_t flags;        // none defined: 0
-  uint32_t reserved[2];  // 0
+  uint32_t label_count;  // what purges can name it by (labels.h), 8 bytes each
+  uint32_t reserved;     // 0
   uint32_t head_crc;     // of everything before the body, without this field
 };
 static_assert(sizeof(RecordHeader) == 96);
 
 inline constexpr uint32_t kRecordMagic = 0x31524652;  // "RFR1"
-inline constexpr uint8_t kRecordVersion = 1;
+inline constexpr uint8_t kRecordVersion = 2;
 inline constexpr uint32_t kRecordHeaderBytes = sizeof(RecordHeader);
 // A head's body may be as long as the longest table of extents (extents.h).
 inline constexpr uint32_t kMaxHeadBody = 16 + kMaxExtents * 24;
@@ -80,7 +83,7 @@ constexpr uint32_t maxBody(RecordKind kind) {
   return 0;
 }
 
-// Where the body begins, and how long a record is in bytes.
+// Where the body begins, and how long a record is in bytes. meta_bytes is with the labels.
 constexpr uint32_t bodyOffset(uint32_t crc_slots, uint32_t key_bytes, uint32_t meta_bytes) {
   return roundUp(kRecordHeaderBytes + 4 * crc_slots + key_bytes + meta_bytes, 8);
 }
@@ -101,6 +104,7 @@ struct RecordView {
   RecordHeader header;
   std::span<const std::byte> crc_table;
   std::string_view key;
+  std::span<const std::byte> labels;  // packed
   std::span<const std::byte> meta;
   std::span<const std::byte> body;  // empty from decodeHead(): only its length is known
 

@@ -45,13 +45,16 @@ base::Result<RecordWriter> RecordWriter::begin(std::span<std::byte> out, const R
                                                std::span<const std::byte> meta, uint32_t max_body) {
   CHECK(fields.kind != RecordKind::pad);
   CHECK(fields.kind != RecordKind::chunk || (key.empty() && meta.empty()));
-  if (key.size() > kMaxKeyBytes || meta.size() > kMaxMetaBytes || max_body > maxBody(fields.kind)) {
+  const std::span<const std::byte> labels = std::as_bytes(fields.labels);
+  if (key.size() > kMaxKeyBytes || labels.size() + meta.size() > kMaxMetaBytes ||
+      fields.labels.size() > kMaxLabels || max_body > maxBody(fields.kind)) {
     return tooLarge();
   }
   RecordHeader header = headerOf(fields);
   header.crc_slots = static_cast<uint16_t>(bodyBlocks(max_body));
   header.key_length = static_cast<uint32_t>(key.size());
-  header.meta_length = static_cast<uint32_t>(meta.size());
+  header.meta_length = static_cast<uint32_t>(labels.size() + meta.size());
+  header.label_count = static_cast<uint32_t>(fields.labels.size());
   if (out.size() < recordBytes(header.key_length, header.meta_length, max_body)) {
     return tooLarge();
   }
@@ -60,7 +63,9 @@ base::Result<RecordWriter> RecordWriter::begin(std::span<std::byte> out, const R
   std::fill_n(out.data(), writer.body_at_, std::byte{0});
   at += 4 * size_t{header.crc_slots};
   std::copy_n(reinterpret_cast<const std::byte*>(key.data()), key.size(), at);
-  std::copy_n(meta.data(), meta.size(), at + key.size());
+  at += key.size();
+  std::copy_n(labels.data(), labels.size(), at);
+  std::copy_n(meta.data(), meta.size(), at + labels.size());
   return writer;
 }
 

@@ -21,6 +21,7 @@ struct RecordFields {
   uint32_t chunk_number = 0;
   uint32_t written_s = 0;
   uint32_t expires_s = 0;
+  std::span<const Label> labels;  // copied by begin()
 };
 
 class RecordWriter {

@@ -48,8 +48,9 @@ Recovered RecoveryMerge::addSnapshotEntry(const SnapshotHeader& header,
   return counted(judgeSnapshotEntry(header, sequences, placed));
 }
 
-Recovered RecoveryMerge::addRecord(uint32_t segment, uint64_t sequence, const TocEntry& line) {
-  return counted(judgeRecord(segment, sequence, line));
+Recovered RecoveryMerge::addRecord(uint32_t segment, uint64_t sequence, const TocEntry& line,
+                                   std::span<const Label> labels) {
+  return counted(judgeRecord(segment, sequence, line, labels));
 }
 
 LogPosition RecoveryMerge::positionOf(const Entry& entry) const {
@@ -63,11 +64,24 @@ Recovered RecoveryMerge::merge(uint64_t bucket, const Entry& entry, LogPosition 
   if (!known) {
     return index_.restore(bucket, entry) ? Recovered::taken : Recovered::no_place;
   }
-  if (!known->placed() || positionOf(*known) >= at) {
+  const bool of_this_life = !known->placed() && !isBuried(*known);
+  if (of_this_life || positionOf(*known) >= at) {
     return Recovered::older;
   }
   index_.replaceAt(bucket, *known, entry);
   return Recovered::taken;
+}
+
+// A purge of a label concerns one version: what it had replaced must stay replaced.
+void RecoveryMerge::bury(uint64_t bucket, const Entry& entry, LogPosition at) {
+  EntryFields fields;
+  fields.kind = EntryKind::hit_for_miss;
+  fields.segment = entry.segment();
+  fields.offset_units = entry.offsetUnits();
+  fields.expiry = kBuriedExpiry;
+  fields.generation = entry.generation();
+  merge(bucket, Entry::make(entry.tag(), fields), at);
+  buried_++;
 }
 
 Recovered RecoveryMerge::judgeSnapshotEntry(const SnapshotHeader& header,
@@ -75,10 +89,16 @@ Recovered RecoveryMerge::judgeSnapshotEntry(const SnapshotHeader& header,
                                             const PlacedEntry& placed) {
   const Entry& found = placed.entry;
   if (!found.placed() || header.bucket_count != index_.bucketCount() ||
-      placed.bucket >= header.bucket_count || found.segment() >= sequences.size()) {
+      !purges_.labelsPurgedBefore(header.journal_number) || placed.bucket >= header.bucket_count ||
+      found.segment() >= sequences.size()) {
     return Recovered::not_placed;
   }
   const uint64_t sequence = sequences[found.segment()];
+  // A segment that was open is read anyway. What it does not tell of itself must not be in the
+  // index: no purge by label would find it.
+  if (sequence > header.sealed_sequence) {
+    return Recovered::not_placed;
+  }
   if (sequence == 0 || table_.sequence(found.segment()) != sequence ||
       found.generation() != generationOf(sequence)) {
     return Recovered::stale;
@@ -100,7 +120,8 @@ Recovered RecoveryMerge::judgeSnapshotEntry(const SnapshotHeader& header,
   return merge(placed.bucket, entry, at);
 }
 
-Recovered RecoveryMerge::judgeRecord(uint32_t segment, uint64_t sequence, const TocEntry& line) {
+Recovered RecoveryMerge::judgeRecord(uint32_t segment, uint64_t sequence, const TocEntry& line,
+                                     std::span<const Label> labels) {
   if (entryKindOf(line.recordKind()) == EntryKind::free) {
     return Recovered::not_placed;
   }
@@ -108,11 +129,15 @@ Recovered RecoveryMerge::judgeRecord(uint32_t segment, uint64_t sequence, const 
     return Recovered::stale;
   }
   const LogPosition at{sequence, line.offset_units};
-  const PurgeVerdict verdict = purges_.verdict(line.hash(), at);
+  const PurgeVerdict by_key = purges_.verdict(line.hash(), at);
+  const PurgeVerdict verdict = PurgeSet::worse(by_key, purges_.labelVerdict(labels, at));
+  Entry entry = entryOf(line, segment, sequence, index_.expiryFor(line.expires_s));
   if (verdict == PurgeVerdict::drop) {
+    if (by_key != PurgeVerdict::drop) {
+      bury(index_.bucketOf(line.hash()), entry, at);
+    }
     return Recovered::purged;
   }
-  Entry entry = entryOf(line, segment, sequence, index_.expiryFor(line.expires_s));
   if (verdict == PurgeVerdict::stale) {
     entry = entry.withStaleNow();
   }

@@ -34,7 +34,15 @@ TocEntry tocEntryOf(const RecordHeader& header) {
   entry.offset_units = static_cast<uint16_t>(header.offset_units);
   entry.length_units = static_cast<uint16_t>(header.total_units);
   entry.kind = header.kind;
+  entry.label_count = static_cast<uint16_t>(header.label_count);
   return entry;
+}
+
+void Contents::add(const RecordView& record) {
+  entries.push_back(tocEntryOf(record.header));
+  const size_t at = labels.size();
+  labels.resize(at + record.header.label_count);
+  std::memcpy(labels.data() + at, record.labels.data(), record.labels.size());
 }
 
 void encodeSegmentHeader(std::span<std::byte> out, const SegmentIdentity& identity,
@@ -70,22 +78,26 @@ base::Result<SegmentHeader> decodeSegmentHeader(std::span<const std::byte> bytes
   return header;
 }
 
-std::vector<std::byte> encodeFooter(std::span<const TocEntry> entries,
+std::vector<std::byte> encodeFooter(std::span<const TocEntry> lines, std::span<const Label> labels,
                                     const SegmentIdentity& identity, uint64_t sequence,
                                     uint32_t used_units) {
-  const uint32_t bytes = footerBytes(static_cast<uint32_t>(entries.size()));
+  const uint32_t bytes =
+      footerBytes(static_cast<uint32_t>(lines.size()), static_cast<uint32_t>(labels.size()));
   CHECK(uint64_t{used_units} * kUnitBytes + bytes <= identity.segment_bytes);
   std::vector<std::byte> footer(bytes);
   const std::span<std::byte> table = std::span(footer).first(bytes - kUnitBytes);
   const std::span<std::byte> last = std::span(footer).last(kUnitBytes);
-  const std::span<const std::byte> lines = std::as_bytes(entries);
-  std::copy(lines.begin(), lines.end(), table.begin());
+  const std::span<const std::byte> line_bytes = std::as_bytes(lines);
+  const std::span<const std::byte> label_bytes = std::as_bytes(labels);
+  const auto end = std::copy(line_bytes.begin(), line_bytes.end(), table.begin());
+  std::copy(label_bytes.begin(), label_bytes.end(), end);
   SegmentTrailer trailer{};
   trailer.magic = kTrailerMagic;
   trailer.version = kSegmentVersion;
   trailer.stripe = identity.stripe;
   trailer.segment = identity.segment;
-  trailer.count = static_cast<uint32_t>(entries.size());
+  trailer.count = static_cast<uint32_t>(lines.size());
+  trailer.label_count = static_cast<uint32_t>(labels.size());
   trailer.sequence = sequence;
   trailer.footer_bytes = bytes;
   trailer.used_units = used_units;
@@ -109,7 +121,8 @@ base::Result<SegmentTrailer> decodeTrailer(std::span<const std::byte> last_unit,
   }
   if (trailer.stripe != identity.stripe || trailer.segment != identity.segment ||
       trailer.sequence == 0 || trailer.count > identity.segment_bytes / sizeof(TocEntry) ||
-      trailer.footer_bytes != footerBytes(trailer.count) ||
+      trailer.label_count > identity.segment_bytes / sizeof(Label) || trailer.reserved != 0 ||
+      trailer.footer_bytes != footerBytes(trailer.count, trailer.label_count) ||
       uint64_t{trailer.used_units} * kUnitBytes + trailer.footer_bytes > identity.segment_bytes) {
     return corrupt();
   }
@@ -134,19 +147,29 @@ base::Result<Footer> decodeFooter(std::span<const std::byte> bytes,
   if (base::crc32c(table, identity.salt) != t.toc_crc) {
     return corrupt();
   }
-  Footer footer{t.sequence, t.used_units, {}};
+  Footer footer;
+  footer.sequence = t.sequence;
+  footer.used_units = t.used_units;
   footer.entries.resize(t.count);
+  uint64_t labels = 0;
   uint32_t end = kSegmentHeaderBytes / kUnitBytes;
   for (uint32_t i = 0; i < t.count; i++) {
     const auto line = loadStruct<TocEntry>(table, i * sizeof(TocEntry));
     footer.entries[i] = line;
     const uint32_t line_end = uint32_t{line.offset_units} + line.length_units;
     if (!listable(line.kind) || line.offset_units < end || line.length_units == 0 ||
-        line_end > t.used_units) {
+        line_end > t.used_units || line.label_count > kMaxLabels) {
       return corrupt();
     }
     end = line_end;
+    labels += line.label_count;
   }
+  if (labels != t.label_count) {
+    return corrupt();
+  }
+  footer.labels.resize(t.label_count);
+  std::memcpy(footer.labels.data(), table.data() + t.count * sizeof(TocEntry),
+              t.label_count * sizeof(Label));
   return footer;
 }
 
@@ -163,7 +186,7 @@ TailWalk walkTail(std::span<const std::byte> bytes, uint64_t sequence, uint32_t 
     }
     if (head.value().kind() != RecordKind::pad) {
       if (decodeRecord(rest, place).ok()) {
-        walk.entries.push_back(tocEntryOf(head.value().header));
+        walk.add(head.value());
       } else {
         walk.broken_bodies++;
       }

@@ -2,7 +2,8 @@
 //
 //   header 4096 | records, each on a unit | free space | table of contents | trailer 512
 //
-// The footer is the table and the trailer together, a multiple of 4096 that ends where the segment
+// The table is a line for each record, then the labels of all lines, in the lines' order. The
+// footer is the table and the trailer together, a multiple of 4096 that ends where the segment
 // ends; it is written when the segment is sealed. The header is written before the first record.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace store {
 inline constexpr uint32_t kSegmentHeaderBytes = kPageBytes;
 inline constexpr uint32_t kSegmentMagic = 0x31474652;  // "RFG1"
 inline constexpr uint32_t kTrailerMagic = 0x31544652;  // "RFT1"
-inline constexpr uint16_t kSegmentVersion = 1;
+inline constexpr uint16_t kSegmentVersion = 2;
 
 struct SegmentHeader {
   uint32_t magic = kSegmentMagic;
@@ -44,7 +45,8 @@ struct TocEntry {
   uint16_t offset_units = 0;
   uint16_t length_units = 0;
   uint8_t kind = 0;
-  uint8_t reserved[3] = {0, 0, 0};
+  uint8_t reserved = 0;
+  uint16_t label_count = 0;
   base::Hash128 hash() const { return base::Hash128{hash_hi, hash_lo}; }
   RecordKind recordKind() const { return static_cast<RecordKind>(kind); }
   friend bool operator==(const TocEntry&, const TocEntry&) = default;
@@ -56,17 +58,21 @@ struct SegmentTrailer {
   uint16_t version;
   uint16_t stripe;
   uint32_t segment;
-  uint32_t count;  // of entries
+  uint32_t count;  // of lines
   uint64_t sequence;
   uint32_t footer_bytes;  // table, zeros and trailer
   uint32_t used_units;    // where the records end
+  uint32_t label_count;   // of all lines
   uint32_t toc_crc;
+  uint32_t reserved;     // 0
   uint32_t trailer_crc;  // of this struct without this field
 };
-static_assert(sizeof(SegmentTrailer) == 40);
+static_assert(sizeof(SegmentTrailer) == 48);
 
-constexpr uint32_t footerBytes(uint32_t entries) {
-  return roundUp(entries * static_cast<uint32_t>(sizeof(TocEntry)) + kUnitBytes, kPageBytes);
+constexpr uint32_t footerBytes(uint32_t lines, uint32_t labels) {
+  return roundUp(lines * static_cast<uint32_t>(sizeof(TocEntry)) +
+                     labels * static_cast<uint32_t>(sizeof(Label)) + kUnitBytes,
+                 kPageBytes);
 }
 
 struct SegmentIdentity {
@@ -86,14 +92,33 @@ base::Result<SegmentHeader> decodeSegmentHeader(std::span<const std::byte> bytes
                                                 const SegmentIdentity& identity);
 
 // The footer; it is to be written so that it ends at the segment's end.
-std::vector<std::byte> encodeFooter(std::span<const TocEntry> entries,
+std::vector<std::byte> encodeFooter(std::span<const TocEntry> lines, std::span<const Label> labels,
                                     const SegmentIdentity& identity, uint64_t sequence,
                                     uint32_t used_units);
 
-struct Footer {
+// Lines and their labels, those of a line behind those of the line before.
+struct Contents {
+  std::vector<TocEntry> entries;
+  std::vector<Label> labels;
+  // Visits each line with its labels; visit(line, labels).
+  template <class Visit>
+  void each(Visit visit) const {
+    size_t at = 0;
+    for (const TocEntry& line : entries) {
+      visit(line, std::span(labels).subspan(at, line.label_count));
+      at += line.label_count;
+    }
+  }
+  void add(const RecordView& record);
+  void clear() {
+    entries.clear();
+    labels.clear();
+  }
+};
+
+struct Footer : Contents {
   uint64_t sequence = 0;
   uint32_t used_units = 0;
-  std::vector<TocEntry> entries;
 };
 // The trailer, from the last 512 bytes of the segment: how many bytes the whole footer takes.
 base::Result<SegmentTrailer> decodeTrailer(std::span<const std::byte> last_unit,
@@ -105,8 +130,7 @@ base::Result<Footer> decodeFooter(std::span<const std::byte> bytes,
 // A segment without a footer: walks its records from the first until one does not verify, which is
 // where the log ended when the process died. Nothing beyond that is looked at: a body could pretend
 // to hold records. A record whose head verifies and whose body does not is stepped over.
-struct TailWalk {
-  std::vector<TocEntry> entries;
+struct TailWalk : Contents {
   uint32_t used_units = 0;  // the end of the last record that was found
   uint32_t broken_bodies = 0;
 };

@@ -13,7 +13,7 @@
 
 namespace store {
 
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr uint64_t kSuperblockMagic = 0x31454843'4147'4652ULL;  // "RFGACHE1"
 inline constexpr uint32_t kSuperblockBytes = kPageBytes;
 inline constexpr uint64_t kSuperblockCopyOffset = 32 << 10;

@@ -149,6 +149,16 @@ rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest
 
 rt::Task<base::Status> JournalFile::append(PurgeRecord record, uint64_t oldest_live_sequence,
                                            rt::CancelScope& scope) {
+  std::vector<PurgeRecord> one(1, record);
+  co_return co_await appendAll(std::move(one), oldest_live_sequence, scope);
+}
+
+rt::Task<base::Status> JournalFile::appendAll(std::vector<PurgeRecord> records,
+                                              uint64_t oldest_live_sequence,
+                                              rt::CancelScope& scope) {
+  if (records.empty()) {
+    co_return base::Unit{};
+  }
   base::Status turn = co_await turn_.acquire(1, scope);
   if (!turn.ok()) {
     co_return turn;
@@ -156,22 +166,24 @@ rt::Task<base::Status> JournalFile::append(PurgeRecord record, uint64_t oldest_l
   base::Status status = base::Unit{};
   if (bytes_ > compact_at_bytes_) {
     status = co_await sync(data_fd_, scope);
-    if (!status.ok()) {
-      turn_.release(1);
-      co_return status;
+    if (status.ok()) {
+      status = co_await rewrite(generation_ + 1, oldest_live_sequence, records[0].time_s, scope);
     }
-    status = co_await rewrite(generation_ + 1, oldest_live_sequence, record.time_s, scope);
   }
   if (status.ok()) {
-    record.number = next_number_;
-    std::vector<std::byte> slot(kJournalRecordBytes);
-    encodePurge(slot, record, salt_);
-    status = co_await writeAll(fds_[current_], std::move(slot), bytes_, scope);
+    std::vector<std::byte> slots(records.size() * kJournalRecordBytes);
+    for (size_t i = 0; i < records.size(); i++) {
+      records[i].number = next_number_ + i;
+      records[i].batch_index = static_cast<uint32_t>(i);
+      encodePurge(std::span(slots).subspan(i * kJournalRecordBytes, kJournalRecordBytes),
+                  records[i], salt_);
+    }
+    status = co_await writeAll(fds_[current_], std::move(slots), bytes_, scope);
   }
   if (status.ok()) {
-    next_number_++;
-    bytes_ += kJournalRecordBytes;
-    records_.push_back(record);
+    next_number_ += records.size();
+    bytes_ += records.size() * kJournalRecordBytes;
+    records_.insert(records_.end(), records.begin(), records.end());
   }
   turn_.release(1);
   co_return status;

@@ -35,9 +35,11 @@ class JournalFile {
   rt::Task<base::Status> recover(PurgeSet& purges, Unreadable unreadable, rt::CancelScope& scope);
   // Starts a new, compacted file of this generation, greater than any before.
   rt::Task<base::Status> begin(uint64_t generation, uint32_t now_s, rt::CancelScope& scope);
-  // Appends and syncs.
+  // Appends and syncs. Of several any may count when it fails or the process dies.
   rt::Task<base::Status> append(PurgeRecord record, uint64_t oldest_live_sequence,
                                 rt::CancelScope& scope);
+  rt::Task<base::Status> appendAll(std::vector<PurgeRecord> records, uint64_t oldest_live_sequence,
+                                   rt::CancelScope& scope);
 
   uint64_t generation() const { return generation_; }
   uint64_t nextNumber() const { return next_number_; }

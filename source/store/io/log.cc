@@ -9,12 +9,15 @@
 namespace store {
 
 StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index,
-                     SegmentTable& table, SegmentAllocator& allocator, const LogOptions& options)
+                     SegmentTable& table, SegmentAllocator& allocator, LabelFilters& filters,
+                     const LogOptions& options)
     : reactor_(reactor),
       reader_(reader),
       index_(index),
       table_(table),
       allocator_(allocator),
+      filters_(filters),
+      segments_(reader, options.file, options.stripe),
       options_(options),
       loops_(reactor, 2),
       tasks_(reactor, kSlabs + kSealing + 1),
@@ -127,7 +130,7 @@ rt::Task<base::Result<Appended>> StripeLog::appendOnce(std::span<std::byte> reco
     if ((publish.doomed != nullptr && *publish.doomed) || isReplaced(view.value(), publish)) {
       co_return base::Error{base::Code::cancelled, base::Blame::self};
     }
-    const std::optional<Location> at = allocator_.reserve(bytes);
+    const std::optional<Location> at = allocator_.reserve(bytes, header.label_count);
     if (at.has_value()) {
       co_return place(record.first(bytes), view.value(), *at, publish);
     }
@@ -146,7 +149,23 @@ bool StripeLog::isReplaced(const RecordView& record, const Publish& publish) con
     return false;
   }
   const std::optional<Entry> now = index_.find(record.hash());
-  return copies_held_ > 0 || !now.has_value() || !sameVersion(*now, *publish.replaces);
+  return isHeld(record) || !now.has_value() || !sameVersion(*now, *publish.replaces);
+}
+
+bool StripeLog::isHeld(const RecordView& record) const {
+  return std::any_of(held_.begin(), held_.end(), [&record](const Selector* selector) {
+    return selector == nullptr || selector->selects(record);
+  });
+}
+
+void StripeLog::allowCopies(const Selector* selector) {
+  held_.erase(std::find(held_.begin(), held_.end(), selector));
+}
+
+bool StripeLog::isRecent(uint32_t segment) const {
+  const auto same = [segment](const Unlisted& u) { return u.segment.segment == segment; };
+  return (allocator_.hasOpen() && allocator_.opened().segment == segment) ||
+         std::any_of(unlisted_.begin(), unlisted_.end(), same);
 }
 
 bool StripeLog::openSegment() {
@@ -201,7 +220,12 @@ Appended StripeLog::place(std::span<std::byte> record, const RecordView& view, L
   std::memcpy(to.data(), record.data(), record.size());
   relocateRecord(to, view, RecordPlace{at.sequence, at.offset_units, options_.file.salt});
   open_->used += static_cast<uint32_t>(record.size());
-  toc_.push_back(tocEntryOf(loadStruct<RecordHeader>(to)));
+  RecordView placed = view;
+  placed.header = loadStruct<RecordHeader>(to);
+  toc_.add(placed);
+  for (size_t i = toc_.labels.size() - placed.header.label_count; i < toc_.labels.size(); i++) {
+    labels_.add(toc_.labels[i]);
+  }
   stats_.appended_records++;
   stats_.appended_bytes += record.size();
 
@@ -231,7 +255,7 @@ void StripeLog::closeSlab() {
   }
   const uint32_t units = allocator_.padUnits();
   if (units > 0) {
-    const std::optional<Location> at = allocator_.reserve(units * kUnitBytes, false);
+    const std::optional<Location> at = allocator_.reserve(units * kUnitBytes, 0, false);
     CHECK(at.has_value());  // the footer begins on a page, so the rest of this page is free
     const base::Result<uint32_t> padded =
         encodePad(open_->bytes.subspan(open_->used),
@@ -326,9 +350,12 @@ rt::Task<base::Status> StripeLog::writeBytes(std::span<std::byte> bytes, uint64_
 void StripeLog::sealSegment() {
   const uint32_t used_units = allocator_.usedUnits();
   const OpenedSegment sealing = allocator_.seal();
-  std::vector<std::byte> footer =
-      encodeFooter(toc_, identity(sealing.segment), sealing.sequence, used_units);
-  toc_.clear();
+  std::vector<std::byte> footer = encodeFooter(toc_.entries, toc_.labels, identity(sealing.segment),
+                                               sealing.sequence, used_units);
+  filters_.set(sealing.segment, sealing.sequence, labels_);
+  labels_.clear();
+  forgetUnlisted(sealing.segment);
+  unlisted_.push_back(Unlisted{sealing, std::exchange(toc_, Contents{})});
   header_due_ = false;
   sealing_++;
   const bool spawned = tasks_.spawn(writeFooter(std::move(footer), sealing.segment, beginWrite()));
@@ -352,13 +379,21 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
   while (isWriting(segment)) {
     co_await written_.wait(never_);
   }
-  // Without its footer a segment still serves; only reclaim and recovery then know less of it.
+  // Without its footer a segment still serves; only reclaim and recovery then know less of it, and
+  // its lines stay in memory for purges.
+  if (status.ok()) {
+    forgetUnlisted(segment);
+  }
   allocator_.sealed(segment);
   if (allocator_.needsReclaim()) {
     reclaim_wanted_.wakeOne();
   }
   sealing_--;
   endWrite(number);
+}
+
+void StripeLog::forgetUnlisted(uint32_t segment) {
+  std::erase_if(unlisted_, [segment](const Unlisted& u) { return u.segment.segment == segment; });
 }
 
 rt::Task<bool> StripeLog::flush(base::MonoTime deadline) {

@@ -33,7 +33,9 @@
 #include "source/store/core/reclaim.h"
 #include "source/store/core/record.h"
 #include "source/store/core/segment.h"
+#include "source/store/core/selector.h"
 #include "source/store/io/record_reader.h"
+#include "source/store/io/segment_reader.h"
 #include "source/telemetry/histogram.h"
 
 namespace store {
@@ -86,7 +88,7 @@ class StripeLog {
   static constexpr size_t kLostRanges = 64;
 
   StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index, SegmentTable& table,
-            SegmentAllocator& allocator, const LogOptions& options);
+            SegmentAllocator& allocator, LabelFilters& filters, const LogOptions& options);
   ~StripeLog();
 
   // Starts the background work (flush timer, reclaim); stop() ends it.
@@ -112,10 +114,16 @@ class StripeLog {
   // kLostRanges.
   bool isLost(Location at) const;
 
-  // While everything is purged nothing is written again: a copy would be later in the log than the
-  // purge.
-  void holdCopies() { copies_held_++; }
-  void allowCopies() { copies_held_--; }
+  // While a purge runs, what it selects is not written again (nullptr: everything): a copy would be
+  // later in the log than the purge. The selector lives until allowCopies().
+  void holdCopies(const Selector* selector) { held_.push_back(selector); }
+  void allowCopies(const Selector* selector);
+
+  // Visits the lines of the open segment, and of those whose table of contents is not known to be
+  // on the disk: visit(OpenedSegment, TocEntry, labels). What is in no other table is in these.
+  template <class Visit>
+  void eachRecentLine(Visit visit) const;
+  bool isRecent(uint32_t segment) const;
 
   // Where the next record will lie: purges concern what is before it.
   LogPosition position() const { return allocator_.position(); }
@@ -152,11 +160,13 @@ class StripeLog {
   rt::Task<base::Result<Appended>> appendOnce(std::span<std::byte> record, const Publish& publish,
                                               base::MonoTime deadline = base::kNever);
   bool isReplaced(const RecordView& record, const Publish& publish) const;
+  bool isHeld(const RecordView& record) const;
   Appended place(std::span<std::byte> record, const RecordView& view, Location at,
                  const Publish& publish);
   void closeSlab();
   rt::Task<void> writeSlab(std::unique_ptr<Slab> slab, uint64_t number);
   rt::Task<void> writeFooter(std::vector<std::byte> footer, uint32_t segment, uint64_t number);
+  void forgetUnlisted(uint32_t segment);
   uint64_t beginWrite();
   void endWrite(uint64_t number);
   rt::Task<base::Status> writeBytes(std::span<std::byte> bytes, uint64_t offset, bool fixed);
@@ -166,7 +176,6 @@ class StripeLog {
 
   rt::Task<void> reclaimLoop();
   rt::Task<void> reclaim(OpenedSegment victim);
-  rt::Task<base::Result<Footer>> readFooter(OpenedSegment victim);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
   rt::Task<bool> settleHead(LargeObject& object);
   rt::Task<void> reclaimLarge(OpenedSegment victim, const LargeObject& object, uint64_t& budget);
@@ -182,6 +191,8 @@ class StripeLog {
   IndexShard& index_;
   SegmentTable& table_;
   SegmentAllocator& allocator_;
+  LabelFilters& filters_;
+  SegmentReader segments_;
   LogOptions options_;
   WriteStats stats_;
   DiskHealth health_;
@@ -202,8 +213,15 @@ class StripeLog {
   bool reserve_in_use_ = false;
   Pages footer_;
   rt::Credits footer_turn_{1};
-  std::unique_ptr<Slab> open_;     // the slab that takes records
-  std::vector<TocEntry> toc_;      // of the open segment
+  std::unique_ptr<Slab> open_;  // the slab that takes records
+  Contents toc_;                // of the open segment
+  LabelSet labels_;             // the same segment's
+  // Sealed segments whose footer is not on the disk: it is being written, or could not be.
+  struct Unlisted {
+    OpenedSegment segment;
+    Contents contents;
+  };
+  std::vector<Unlisted> unlisted_;
   bool header_due_ = false;        // the open segment's header is not in a slab yet
   rt::WaitQueue dirty_;            // wakes the flush loop
   std::vector<uint32_t> writing_;  // segments of the slabs being written
@@ -211,9 +229,23 @@ class StripeLog {
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;
   uint32_t sealing_ = 0;
-  uint32_t copies_held_ = 0;
+  std::vector<const Selector*> held_;
   uint64_t writes_begun_ = 0;
   std::vector<uint64_t> running_;  // the numbers of the writes that have not ended, oldest first
 };
+
+template <class Visit>
+void StripeLog::eachRecentLine(Visit visit) const {
+  const auto each = [&visit](OpenedSegment segment, const Contents& contents) {
+    contents.each(
+        [&](const TocEntry& line, std::span<const Label> labels) { visit(segment, line, labels); });
+  };
+  for (const Unlisted& unlisted : unlisted_) {
+    each(unlisted.segment, unlisted.contents);
+  }
+  if (allocator_.hasOpen()) {
+    each(allocator_.opened(), toc_);
+  }
+}
 
 }  // namespace store

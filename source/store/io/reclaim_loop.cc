@@ -2,6 +2,7 @@
 // segments. What was hit since it was written is written again; what is to be done with each record
 // is decided by store/core/reclaim.h, and this file only reads, appends and erases.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "source/store/core/extents.h"
@@ -25,7 +26,7 @@ rt::Task<void> StripeLog::reclaimLoop() {
 }
 
 rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
-  base::Result<Footer> footer = co_await readFooter(victim);
+  base::Result<Footer> footer = co_await segments_.footer(victim, never_);
   if (footer.ok()) {
     ReclaimInput input;
     input.segment = victim.segment;
@@ -53,42 +54,9 @@ rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
   // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
   allocator_.beginReclaim(victim.segment);
   allocator_.finishReclaim(victim.segment);
+  filters_.drop(victim.segment);
+  forgetUnlisted(victim.segment);
   stats_.reclaimed_segments++;
-}
-
-rt::Task<base::Result<Footer>> StripeLog::readFooter(OpenedSegment victim) {
-  const uint64_t end =
-      segmentOffset(victim.segment, options_.file.segment_bytes) + options_.file.segment_bytes;
-  uint32_t bytes = kPageBytes;
-  while (true) {
-    base::Result<rt::Buffer> buffer =
-        co_await reader_.pool().take(std::min(bytes, rt::BufferPool::kMax_bytes), never_);
-    CHECK(buffer.ok());
-    std::vector<std::byte> whole(bytes);
-    for (uint32_t done = 0; done < bytes;) {
-      const uint32_t piece = std::min(bytes - done, rt::BufferPool::kMax_bytes);
-      base::Status read = co_await reader_.readBytes(
-          options_.file, buffer.value().span().first(piece), end - bytes + done, never_);
-      if (!read.ok()) {
-        co_return read.error();
-      }
-      std::copy_n(buffer.value().data(), piece, whole.data() + done);
-      done += piece;
-    }
-    base::Result<SegmentTrailer> trailer =
-        decodeTrailer(std::span(whole).last(kUnitBytes), identity(victim.segment));
-    if (!trailer.ok()) {
-      co_return trailer.error();
-    }
-    if (trailer.value().footer_bytes <= bytes) {
-      base::Result<Footer> footer = decodeFooter(whole, identity(victim.segment));
-      if (footer.ok() && footer.value().sequence != victim.sequence) {
-        co_return base::Error{base::Code::stale_location, base::Blame::disk};
-      }
-      co_return footer;
-    }
-    bytes = trailer.value().footer_bytes;
-  }
 }
 
 rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
@@ -200,8 +168,11 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
   fields.object_length = old.header.object_length;
   fields.written_s = old.header.written_s;
   fields.expires_s = old.header.expires_s;
+  std::vector<Label> labels(old.header.label_count);
+  std::memcpy(labels.data(), old.labels.data(), old.labels.size());
+  fields.labels = labels;
   std::vector<std::byte> record(recordBytes(static_cast<uint32_t>(old.key.size()),
-                                            static_cast<uint32_t>(old.meta.size()),
+                                            old.header.meta_length,
                                             static_cast<uint32_t>(body.size())));
   const base::Result<uint32_t> length = encodeRecord(record, fields, old.key, old.meta, body);
   CHECK(length.ok());

@@ -35,9 +35,11 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   if (!loaded.ok()) {
     co_return loaded.error();
   }
-  // A snapshot of an index of another size is of no use: everything is read.
-  report.from_snapshot =
-      loaded.value() && snapshots_.loaded().bucket_count == shared_.index->bucketCount();
+  // A snapshot of an index of another size is of no use, nor is one without a later purge of
+  // labels: everything is read.
+  report.from_snapshot = loaded.value() &&
+                         snapshots_.loaded().bucket_count == shared_.index->bucketCount() &&
+                         purges_.labelsPurgedBefore(snapshots_.loaded().journal_number);
   const uint64_t known = report.from_snapshot ? snapshots_.loaded().sealed_sequence : 0;
   for (uint32_t segment = 0; segment < shared_.table->count(); segment++) {
     if (shared_.table->sequence(segment) > known) {
@@ -47,6 +49,9 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
       }
       report.segments_lost += read.ok() ? 0 : 1;  // its number counts: the next life begins behind
     }
+  }
+  if (merge.buried() > 0) {
+    co_await eraseBuried();
   }
   const uint64_t life = merge.nextLife(journal_.generation(), known);
   base::Status begun =
@@ -81,10 +86,12 @@ void StripeStore::startLog(uint64_t life) {
   log_options.events = events_;
   log_options.stripe = static_cast<uint16_t>(shared_.files.superblock.stripe);
   log_ = std::make_unique<StripeLog>(reactor_, reader_, *shared_.index, *shared_.table, *allocator_,
-                                     log_options);
+                                     filters_, log_options);
   log_->start();
-  const bool spawned = background_.spawn(snapshotLoop());
-  CHECK(spawned);
+  const bool saving = background_.spawn(snapshotLoop());
+  CHECK(saving);
+  const bool filtering = background_.spawn(filterLoop());
+  CHECK(filtering);
 }
 
 // The sequence that each segment's header has now: a read a segment, many in flight.
@@ -161,46 +168,71 @@ rt::Task<void> StripeStore::readSequencesFrom(uint32_t first, HeaderScan* scan,
 // The records of one segment: from its footer, or by walking it.
 rt::Task<base::Status> StripeStore::readSegment(uint32_t segment, RecoveryMerge& merge,
                                                 RecoveryReport& report, rt::CancelScope& scope) {
-  const uint32_t segment_bytes = shared_.files.superblock.segment_bytes;
-  const uint64_t begin = segmentOffset(segment, segment_bytes);
-  const uint64_t sequence = shared_.table->sequence(segment);
-  base::Result<rt::Buffer> buffer = co_await reader_.pool().take(rt::BufferPool::kMax_bytes, scope);
-  if (!buffer.ok()) {
-    co_return buffer.error();
-  }
+  const OpenedSegment wanted{segment, shared_.table->sequence(segment)};
   report.segments_read++;
-  // The footer is usually in the last part; a longer one, or none, takes the whole segment.
-  std::vector<std::byte> whole(std::min(segment_bytes, rt::BufferPool::kMax_bytes));
-  while (true) {
-    const uint64_t from = begin + segment_bytes - whole.size();
-    for (size_t done = 0; done < whole.size();) {
-      const size_t piece = std::min<size_t>(whole.size() - done, rt::BufferPool::kMax_bytes);
-      base::Status read = co_await reader_.readBytes(
-          shared_.recordFile(), buffer.value().span().first(piece), from + done, scope);
-      if (!read.ok()) {
-        co_return read;
-      }
-      std::copy_n(buffer.value().data(), piece, whole.data() + done);
-      done += piece;
+  Contents contents;
+  base::Result<Footer> footer = co_await segments_.footer(wanted, scope);
+  if (footer.ok()) {
+    contents = std::move(footer.value());
+  } else if (footer.error().code == base::Code::corrupt ||
+             footer.error().code == base::Code::stale_location) {
+    base::Result<TailWalk> walk = co_await segments_.walk(wanted, scope);
+    if (!walk.ok()) {
+      co_return walk.error();
     }
-    base::Result<Footer> footer = decodeFooter(whole, identity(segment));
-    if (footer.ok() && footer.value().sequence == sequence) {
-      for (const TocEntry& line : footer.value().entries) {
-        merge.addRecord(segment, sequence, line);
-      }
-      co_return base::Unit{};
-    }
-    if (whole.size() == segment_bytes) {
-      break;
-    }
-    whole.assign(segment_bytes, std::byte{0});
+    contents = std::move(walk.value());
+    report.segments_walked++;
+    walked_[wanted.sequence] = contents.entries.size();
+  } else {
+    co_return footer.error();
   }
-  report.segments_walked++;
-  const TailWalk walk = walkTail(whole, sequence, shared_.files.superblock.salt());
-  for (const TocEntry& line : walk.entries) {
-    merge.addRecord(segment, sequence, line);
-  }
+  LabelSet set;
+  contents.each([&](const TocEntry& line, std::span<const Label> labels) {
+    merge.addRecord(segment, wanted.sequence, line, labels);
+    for (const Label label : labels) {
+      set.add(label);
+    }
+  });
+  filters_.set(segment, wanted.sequence, set);
   co_return base::Unit{};
+}
+
+rt::Task<void> StripeStore::eraseBuried() {
+  std::vector<PlacedEntry> step;
+  shared_.index->beginScan();
+  for (bool more = true; more;) {
+    step.clear();
+    more = shared_.index->scanStep(kScanBuckets, step);
+    for (const PlacedEntry& placed : step) {
+      if (isBuried(placed.entry)) {
+        shared_.index->eraseAt(placed.bucket, placed.entry);
+      }
+    }
+    co_await rt::NextTurn();
+  }
+}
+
+// Makes the filters of segments that recovery had no reason to read. Until a segment has one, every
+// purge reads it.
+rt::Task<void> StripeStore::filterLoop() {
+  rt::CancelScope& scope = background_.scope();
+  for (uint32_t i = 0; i < shared_.table->count() && !scope.requested(); i++) {
+    const OpenedSegment segment{i, shared_.table->sequence(i)};
+    const SegmentState state = allocator_->state(i);
+    if (segment.sequence == 0 || state != SegmentState::sealed ||
+        filters_.has(i, segment.sequence)) {
+      continue;
+    }
+    base::Result<Contents> contents = co_await contentsOf(segment, scope);
+    if (contents.ok() && shared_.table->sequence(i) == segment.sequence) {
+      LabelSet set;
+      for (const Label label : contents.value().labels) {
+        set.add(label);
+      }
+      filters_.set(i, segment.sequence, set);
+    }
+    co_await rt::NextTurn();
+  }
 }
 
 }  // namespace store

@@ -22,7 +22,9 @@ base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& 
   if (!index.ok()) {
     return index.error();
   }
-  return std::make_unique<StripeShared>(files, std::move(table), std::move(index.value()));
+  auto shared = std::make_unique<StripeShared>(files, std::move(table), std::move(index.value()));
+  shared->filter_bytes = capacity_objects * kFilterBytesPerObject;
+  return shared;
 }
 
 StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared,
@@ -31,9 +33,11 @@ StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShare
       reader_(reader),
       shared_(shared),
       events_(events),
+      segments_(reader, shared.recordFile(), static_cast<uint16_t>(shared.files.superblock.stripe)),
+      filters_(shared.table->count(), shared.filter_bytes),
       journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
-      background_(reactor, 1) {}
+      background_(reactor, 2) {}
 
 StripeStore::~StripeStore() = default;
 
@@ -84,6 +88,7 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   scans_.release(1);
   if (saved.ok()) {
     saved_records_ = records;
+    saved_purges_ = header.journal_number;
   }
   co_return saved;
 }
@@ -93,7 +98,8 @@ rt::Task<void> StripeStore::snapshotLoop() {
   while (co_await rt::Sleep(reactor_.now() + kSnapshotEvery_ns, scope)) {
     shared_.index->advanceEpoch(static_cast<uint32_t>(reactor_.turn().wall.s),
                                 shared_.index->bucketCount());
-    if (log_->stats().appended_records != saved_records_) {
+    if (log_->stats().appended_records != saved_records_ ||
+        journal_.nextNumber() != saved_purges_) {
       base::Status saved = co_await save(scope);
       if (!saved.ok() && scope.requested()) {
         co_return;
@@ -153,9 +159,9 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   record.kind = PurgeKind::everything;
   record.before = log_->position();
   record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
-  log_->holdCopies();
+  log_->holdCopies(nullptr);
   const uint64_t concerned = co_await eraseBefore(record.before);
-  log_->allowCopies();
+  log_->allowCopies(nullptr);
   scans_.release(1);
   base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
   if (!durable.ok()) {
@@ -205,7 +211,7 @@ rt::Task<uint64_t> StripeStore::eraseBefore(LogPosition before) {
   bool more = true;
   while (more) {
     step.clear();
-    more = index.scanStep(1024, step);
+    more = index.scanStep(kScanBuckets, step);
     for (const PlacedEntry& placed : step) {
       const Location at = shared_.table->locate(placed.entry);
       const bool later = placed.entry.placed() && at.sequence != 0 && at.position() >= before;
@@ -213,7 +219,7 @@ rt::Task<uint64_t> StripeStore::eraseBefore(LogPosition before) {
         erased += placed.entry.placed() ? 1 : 0;
       }
     }
-    co_await rt::Yield();
+    co_await rt::NextTurn();
   }
   co_return erased;
 }

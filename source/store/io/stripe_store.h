@@ -5,8 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "source/base/result.h"
 #include "source/rt/credits.h"
@@ -18,6 +21,7 @@
 #include "source/store/io/journal_file.h"
 #include "source/store/io/log.h"
 #include "source/store/io/record_reader.h"
+#include "source/store/io/segment_reader.h"
 #include "source/store/io/snapshot_file.h"
 
 namespace store {
@@ -42,6 +46,7 @@ struct StripeShared {
   StripeFiles files;
   std::unique_ptr<SegmentTable> table;
   std::unique_ptr<IndexShard> index;
+  uint64_t filter_bytes = 0;  // the most that filters of labels may take (labels.h)
 };
 // no_capacity when the memory for the index cannot be had. now_s: Unix seconds.
 base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& files,
@@ -57,8 +62,48 @@ struct RecoveryReport {
   uint64_t purged = 0;
 };
 
+struct PurgeStats {
+  uint64_t segments_read = 0;        // tables of contents that purges read
+  uint64_t segments_unfiltered = 0;  // of those, because the segment had no filter
+  uint64_t segments_lost = 0;        // given up, since nobody could say what was in them
+  uint64_t lines = 0;                // looked at
+  uint64_t keys_read = 0;            // records read for their keys
+};
+
+// A page of what a stripe holds, in the order of the log.
+struct ListQuery {
+  std::optional<Selector> selector;
+  LogPosition after;  // where the page before ended
+  uint32_t limit = 0;
+};
+struct ListedRecord {
+  std::string key;
+  std::vector<std::byte> meta;
+  uint64_t body_bytes = 0;
+  Entry entry;
+};
+struct ListPage {
+  std::vector<ListedRecord> records;
+  // Where the next page goes on; none at the end. A page may be short, or empty, and not the last.
+  std::optional<LogPosition> next;
+};
+
+// A line of a table of contents, and where it was.
+struct LineAt {
+  OpenedSegment segment;
+  TocEntry line;
+};
+// Whether the entry leads to the very record of the line.
+bool pointsTo(const Entry& entry, const LineAt& at);
+
 class StripeStore {
  public:
+  static constexpr uint32_t kWalks = 2;             // purges by label at once; more wait
+  static constexpr uint32_t kStepLines = 512;       // between two turns
+  static constexpr uint32_t kScanBuckets = 1024;    // the same, of the index
+  static constexpr uint32_t kKeyReads = 8;          // at once, for one purge
+  static constexpr uint32_t kListSegments = 8;      // read for one page
+  static constexpr uint32_t kJournalBatch = 16384;  // records of one append
   static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
   static constexpr size_t kMaxDropped = 65536;
@@ -91,6 +136,15 @@ class StripeStore {
   // Makes durable that what lay before a place was erased from the index.
   rt::Task<base::Status> recordErased(base::Hash128 hash, LogPosition before,
                                       rt::CancelScope& scope);
+  // What the selector selects among the records that were appended before the call. Of a soft purge
+  // vary rules stay.
+  rt::Task<base::Result<uint64_t>> purgeSelected(Selector selector, bool soft,
+                                                 rt::CancelScope& scope);
+
+  rt::Task<base::Result<ListPage>> list(ListQuery query, rt::CancelScope& scope);
+
+  const LabelFilters& filters() const { return filters_; }
+  const PurgeStats& purgeStats() const { return purge_stats_; }
 
  private:
   struct HeaderScan {
@@ -109,12 +163,31 @@ class StripeStore {
   rt::Task<uint64_t> eraseBefore(LogPosition before);
   void startLog(uint64_t life);
   void applyDropped();
+  rt::Task<void> filterLoop();
+  rt::Task<void> eraseBuried();
+  // purge_walk.cc
+  struct Walk;
+  rt::Task<void> walkSegment(Walk& walk, OpenedSegment segment);
+  rt::Task<void> takeLines(Walk& walk, const std::vector<LineAt>& lines);
+  rt::Task<void> takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first);
+  void take(Walk& walk, const LineAt& line);
+  rt::Task<base::Result<Contents>> contentsOf(OpenedSegment segment, rt::CancelScope& scope);
+  rt::Task<base::Status> journalWalk(Walk& walk, rt::CancelScope& scope);
+  // object_list.cc
+  rt::Task<base::Result<bool>> listSegment(OpenedSegment segment, const ListQuery& query,
+                                           ListPage& page, rt::CancelScope& scope);
+  rt::Task<base::Result<RecordReader::Read>> readCurrent(LineAt at, rt::CancelScope& scope);
   SegmentIdentity identity(uint32_t segment) const;
 
   rt::Reactor& reactor_;
   RecordReader& reader_;
   StripeShared& shared_;
   DiskEvents* events_;
+  SegmentReader segments_;
+  LabelFilters filters_;
+  PurgeStats purge_stats_;
+  std::map<uint64_t, size_t> walked_;  // sequences of segments without a footer: lines they had
+  rt::Credits walks_{kWalks};
   JournalFile journal_;
   SnapshotFiles snapshots_;
   PurgeSet purges_;
@@ -125,6 +198,7 @@ class StripeStore {
   rt::TaskGroup background_;
   rt::Credits scans_{1};                 // the index can be scanned by one at a time
   uint64_t saved_records_ = UINT64_MAX;  // appended when the last snapshot was saved
+  uint64_t saved_purges_ = 0;            // the journal's next number then
 };
 
 }  // namespace store

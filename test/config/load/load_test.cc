@@ -66,6 +66,10 @@ TEST(Load, FillsInTheDefaults) {
   EXPECT_EQ(cache.memory_bytes, 67108864u);
   EXPECT_EQ(cache.max_object_bytes, 536870912u);
   EXPECT_TRUE(cache.direct_io);
+  const std::vector<policy::TagField> fields{{"Surrogate-Key", policy::TagSeparator::space},
+                                             {"Cache-Tag", policy::TagSeparator::comma}};
+  EXPECT_EQ(cache.tags.fields, fields);
+  EXPECT_FALSE(cache.tags.strip);
 }
 
 TEST(Load, TakesNamesInLowerCamelCase) {

@@ -41,9 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       return a.offset_units < b.offset_units;
     }));
     const std::vector<std::byte> again =
-        store::encodeFooter(f.entries, kIdentity, f.sequence, f.used_units);
+        store::encodeFooter(f.entries, f.labels, kIdentity, f.sequence, f.used_units);
     const base::Result<store::Footer> second = store::decodeFooter(again, kIdentity);
     CHECK(second.ok() && second.value().entries == f.entries);
+    CHECK(second.value().labels == f.labels);
     CHECK(second.value().used_units == f.used_units);
   }
   if (input.repaired() && bytes.size() >= store::kSegmentHeaderBytes) {

@@ -25,23 +25,26 @@ TEST(Allocator, ReservesWithinTheSegmentAndLeavesRoomForTheFooter) {
   for (int round = 0; round < 20; round++) {
     SegmentTable table(kMinSegments);
     SegmentAllocator allocator(options(), table);
-    EXPECT_FALSE(allocator.reserve(512).has_value());  // nothing is open
+    EXPECT_FALSE(allocator.reserve(512, 0).has_value());  // nothing is open
     ASSERT_TRUE(allocator.open().has_value());
     uint32_t end = kSegmentHeaderBytes / kUnitBytes;
     uint32_t listed = 0;
+    uint32_t labelled = 0;
     const uint64_t most = random.chance(1, 2) ? 1024 : 200'000;
     for (;;) {
       const bool in_toc = random.chance(4, 5);
       const auto bytes = static_cast<uint32_t>(random.between(1, most));
-      const std::optional<Location> l = allocator.reserve(bytes, in_toc);
+      const auto labels = static_cast<uint32_t>(in_toc ? random.below(9) : 0);
+      const std::optional<Location> l = allocator.reserve(bytes, labels, in_toc);
       if (!l) {
         // It really did not fit.
-        EXPECT_GT(
-            end * kUnitBytes + roundUp(bytes, kUnitBytes) + footerBytes(listed + (in_toc ? 1 : 0)),
-            kMinSegmentBytes);
+        EXPECT_GT(end * kUnitBytes + roundUp(bytes, kUnitBytes) +
+                      footerBytes(listed + (in_toc ? 1 : 0), labelled + labels),
+                  kMinSegmentBytes);
         break;
       }
       listed += in_toc ? 1 : 0;
+      labelled += labels;
       ASSERT_EQ(l->offset_units, end);
       ASSERT_EQ(l->length_units, (bytes + 511) / 512);
       ASSERT_EQ(l->sequence, 1u);
@@ -51,7 +54,7 @@ TEST(Allocator, ReservesWithinTheSegmentAndLeavesRoomForTheFooter) {
         allocator.shrink(*l, less);
         end = l->offset_units + (less + 511) / 512;
       }
-      ASSERT_LE(end * kUnitBytes + footerBytes(listed), kMinSegmentBytes);
+      ASSERT_LE(end * kUnitBytes + footerBytes(listed, labelled), kMinSegmentBytes);
       ASSERT_EQ(allocator.usedUnits(), end);
       ASSERT_EQ(allocator.entries(), listed);
       ASSERT_EQ((end + allocator.padUnits()) % 8, 0u);
@@ -64,8 +67,8 @@ TEST(Allocator, TheLongestRecordFitsAndOneByteMoreDoesNot) {
   SegmentTable table(kMinSegments);
   SegmentAllocator allocator(options(), table);
   allocator.open();
-  EXPECT_FALSE(allocator.reserve(allocator.maxRecordBytes() + 1).has_value());
-  EXPECT_TRUE(allocator.reserve(allocator.maxRecordBytes()).has_value());
+  EXPECT_FALSE(allocator.reserve(allocator.maxRecordBytes() + 1, kMaxLabels).has_value());
+  EXPECT_TRUE(allocator.reserve(allocator.maxRecordBytes(), kMaxLabels).has_value());
   // Every record the format allows in segments of this size.
   EXPECT_GE(allocator.maxRecordBytes(), recordBytes(kMaxKeyBytes, kMaxMetaBytes, kMaxObjectBody));
   EXPECT_GE(allocator.maxRecordBytes(), recordBytes(0, 0, maxChunkBody(kMinSegmentBytes)));

@@ -22,6 +22,15 @@ PurgeRecord keyPurge(uint64_t key, LogPosition before, bool soft = false) {
   return r;
 }
 
+PurgeRecord labelPurge(Label label, LogPosition before, bool soft = false) {
+  PurgeRecord r;
+  r.kind = PurgeKind::label;
+  r.hash.lo = label;
+  r.before = before;
+  r.soft = soft;
+  return r;
+}
+
 PurgeRecord everything(LogPosition before, bool soft = false) {
   PurgeRecord r;
   r.kind = PurgeKind::everything;
@@ -49,6 +58,10 @@ std::vector<PurgeRecord> randomPurges(base::Random& random, size_t count, uint64
     at.offset_units += static_cast<uint32_t>(random.below(50));
     if (random.chance(1, 10)) {
       at = LogPosition{at.sequence + 1, 8};
+    }
+    if (random.chance(1, 6)) {
+      records.push_back(labelPurge(random.below(4), at, random.chance(1, 3)));
+      continue;
     }
     records.push_back(random.chance(1, 25) ? everything(at, random.chance(2, 3))
                                            : keyPurge(random.below(keys), at, random.chance(1, 3)));
@@ -181,6 +194,49 @@ TEST(Journal, LostPurgesAreHandedOnAsAPurgeOfEverything) {
   EXPECT_EQ(set.verdict(keyPurge(9, {}).hash, {12, 70}), PurgeVerdict::keep);
 }
 
+// An append of several records, of which a crash left some: nobody was told of it.
+TEST(Journal, WhatACrashLeftOfTheLastAppendIsNoLoss) {
+  std::vector<PurgeRecord> records;
+  for (uint32_t i = 0; i < 9; i++) {
+    records.push_back(keyPurge(i, {10, 50 + i}));
+    records.back().batch_index = i < 3 ? 0 : i - 3;  // three appends of one, one of six
+  }
+  const Bytes whole = file(records, 1);
+  for (uint32_t mask = 0; mask < 64; mask++) {
+    Bytes torn = whole;
+    std::vector<PurgeRecord> expected(records.begin(), records.begin() + 3);
+    for (uint32_t i = 0; i < 6; i++) {
+      if ((mask >> i & 1) == 0) {
+        std::fill_n(torn.begin() + kJournalHeaderBytes + (3 + i) * kJournalRecordBytes,
+                    kJournalRecordBytes, std::byte{0});
+      } else {
+        expected.push_back(records[3 + i]);
+      }
+    }
+    const base::Result<JournalRead> read = decodeJournal(torn, kSalt);
+    ASSERT_TRUE(read.ok());
+    ASSERT_EQ(read.value().damaged_slots, 0u) << mask;
+    ASSERT_EQ(read.value().records, expected) << mask;
+  }
+}
+
+// Once another append follows, the one before had been answered.
+TEST(Journal, AHoleInAnAnsweredAppendIsALoss) {
+  std::vector<PurgeRecord> records;
+  for (uint32_t i = 0; i < 6; i++) {
+    records.push_back(keyPurge(i, {10, 50 + i}));
+    records.back().batch_index = i < 5 ? i : 0;  // one of five, one of one
+  }
+  for (uint32_t hole = 0; hole < 5; hole++) {
+    Bytes bytes = file(records, 1);
+    bytes[kJournalHeaderBytes + hole * kJournalRecordBytes + 9] ^= std::byte{1};
+    const base::Result<JournalRead> read = decodeJournal(bytes, kSalt);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read.value().damaged_slots, 1u) << hole;
+    EXPECT_EQ(read.value().lost_before, (LogPosition{10, 55})) << hole;
+  }
+}
+
 TEST(Journal, AnotherSaltIsNotOurs) {
   std::vector<PurgeRecord> none;
   EXPECT_FALSE(decodeJournal(file(none, 1), kSalt + 1).ok());
@@ -194,7 +250,7 @@ TEST(Journal, CompactionKeepsEveryVerdictThatMatters) {
     std::vector<PurgeRecord> records = randomPurges(random, random.below(200), 12);
     const uint64_t oldest = random.between(8, 40);
     const std::vector<PurgeRecord> kept = compactJournal(records, oldest, 500);
-    EXPECT_LE(kept.size(), 12u * 2 + 2);
+    EXPECT_LE(kept.size(), 12u * 2 + 4 * 2 + 2);
     PurgeSet before;
     PurgeSet after;
     before.addAll(records);
@@ -208,6 +264,10 @@ TEST(Journal, CompactionKeepsEveryVerdictThatMatters) {
       const LogPosition at{random.between(oldest, 40),
                            static_cast<uint32_t>(random.between(8, 600))};
       ASSERT_EQ(before.verdict(hash, at), after.verdict(hash, at));
+      // A record with a label is asked for both, as a purge of everything may stand for its own.
+      const std::vector<Label> labels{random.below(5), 77};
+      ASSERT_EQ(PurgeSet::worse(before.verdict(hash, at), before.labelVerdict(labels, at)),
+                PurgeSet::worse(after.verdict(hash, at), after.labelVerdict(labels, at)));
     }
   }
 }
@@ -241,6 +301,20 @@ TEST(PurgeSet, ConcernsOnlyWhatWasWrittenBefore) {
   set.raiseFloor({30, 8});
   EXPECT_EQ(set.verdict(keyPurge(3, {}).hash, {29, 99}), PurgeVerdict::drop);
   EXPECT_EQ(set.newest(), (LogPosition{20, 100}));  // a floor is no purge
+}
+
+TEST(PurgeSet, LabelsAreNoKeys) {
+  PurgeSet set;
+  set.add(labelPurge(7, {20, 100}));
+  set.add(labelPurge(8, {20, 100}, true));
+  const std::vector<Label> both{8, 7};
+  const std::vector<Label> soft{1, 8};
+  EXPECT_EQ(set.labelVerdict(both, {20, 99}), PurgeVerdict::drop);
+  EXPECT_EQ(set.labelVerdict(soft, {20, 99}), PurgeVerdict::stale);
+  EXPECT_EQ(set.labelVerdict(soft, {20, 100}), PurgeVerdict::keep);
+  EXPECT_EQ(set.labelVerdict({}, {1, 1}), PurgeVerdict::keep);
+  EXPECT_EQ(set.verdict(base::Hash128{0, 7}, {20, 99}), PurgeVerdict::keep);
+  EXPECT_EQ(set.newest(), (LogPosition{20, 100}));
 }
 
 TEST(PurgeSet, KeysThatShareATagAreToldApart) {

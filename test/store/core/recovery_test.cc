@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <algorithm>
 #include <map>
 
@@ -16,6 +18,7 @@ namespace {
 
 constexpr uint32_t kSegments = 12;
 constexpr uint64_t kKeys = 60;
+constexpr uint64_t kLabels = 6;
 constexpr uint32_t kEpoch = 1'800'000'000;
 constexpr uint32_t kSalt = 3;
 
@@ -42,6 +45,19 @@ struct SavedSnapshot {
   std::vector<PlacedEntry> entries;
 };
 
+// As StripeStore does when all is merged.
+void eraseBuried(IndexShard& index) {
+  std::vector<PlacedEntry> all;
+  index.beginScan();
+  while (index.scanStep(64, all)) {
+  }
+  for (const PlacedEntry& placed : all) {
+    if (isBuried(placed.entry)) {
+      index.eraseAt(placed.bucket, placed.entry);
+    }
+  }
+}
+
 // One life of a stripe's owner: what is in RAM, and what it has put on the disk.
 class Stripe {
  public:
@@ -64,6 +80,10 @@ class Stripe {
         break;
       case 3:
         random_.chance(1, 4) ? snapshot() : write(key);
+        break;
+      case 5:
+        random_.chance(1, 4) ? purgeLabel(random_.below(kLabels), random_.chance(1, 3))
+                             : write(key);
         break;
       case 4:
         index_->touch(hashOf(key));
@@ -90,7 +110,8 @@ class Stripe {
     const uint32_t epoch = kEpoch + static_cast<uint32_t>(random_.below(5000));
     index_ = makeIndex(table_, epoch);
     RecoveryMerge merge(*index_, table_, purges);
-    mergeInRandomOrder(merge);
+    mergeInRandomOrder(merge, purges);
+    eraseBuried(*index_);
     check(purges);
     const uint64_t life =
         merge.nextLife(generation_, snapshot_ ? snapshot_->header.sealed_sequence : 0);
@@ -128,6 +149,8 @@ class Stripe {
     line.offset_units = static_cast<uint16_t>(offset_);
     line.length_units = static_cast<uint16_t>(random_.between(1, 9));
     line.kind = static_cast<uint8_t>(random_.between(1, 4));
+    line.object_id = random_.below(kLabels);  // stands for the labels: itself and the next
+    line.label_count = 2;
     disk_[segment_].lines.push_back(line);
     offset_ += line.length_units;
     if (line.recordKind() != RecordKind::chunk) {
@@ -136,12 +159,45 @@ class Stripe {
     }
   }
 
+  static std::array<Label, 2> labelsOf(const TocEntry& line) {
+    return {line.object_id, line.object_id + 1};
+  }
+
+  void journal(PurgeRecord record) {
+    record.number = journal_.size() + 1;
+    journal_.push_back(record);
+  }
+
+  // Every current version with the label, as a purge finds them in the tables of contents.
+  void purgeLabel(Label label, bool soft) {
+    PurgeRecord r;
+    r.kind = PurgeKind::label;
+    r.hash.lo = label;
+    r.soft = soft;
+    r.before = position();
+    journal(r);
+    for (uint32_t s = 0; s < kSegments; s++) {
+      for (const TocEntry& line : disk_[s].lines) {
+        const std::optional<Entry> entry = index_->find(line.hash());
+        if (!hasLabel(labelsOf(line), label) || !entry || entry->segment() != s ||
+            entry->offsetUnits() != line.offset_units) {
+          continue;
+        }
+        if (soft) {
+          index_->replaceIf(line.hash(), *entry, entry->withStaleNow());
+        } else {
+          index_->eraseIf(line.hash(), *entry);
+        }
+      }
+    }
+  }
+
   void purge(uint64_t key, bool soft) {
     PurgeRecord r;
     r.hash = hashOf(key);
     r.soft = soft;
     r.before = position();
-    journal_.push_back(r);
+    journal(r);
     if (soft) {
       const std::optional<Entry> entry = index_->find(r.hash);
       if (entry) {
@@ -157,7 +213,7 @@ class Stripe {
     r.kind = PurgeKind::everything;
     r.soft = soft;
     r.before = position();
-    journal_.push_back(r);
+    journal(r);
     for (uint64_t key = 0; key < kKeys; key++) {
       const std::optional<Entry> entry = index_->find(hashOf(key));
       if (entry && soft) {
@@ -179,6 +235,7 @@ class Stripe {
     saved.header.segment_count = kSegments;
     saved.header.epoch_s = index_->epoch();
     saved.header.sealed_sequence = disk_[segment_].sequence - 1;
+    saved.header.journal_number = journal_.size() + 1;
     for (uint32_t s = 0; s < kSegments; s++) {
       saved.sequences.push_back(table_.sequence(s));
     }
@@ -204,7 +261,9 @@ class Stripe {
     }
   }
 
-  void mergeInRandomOrder(RecoveryMerge& merge) {
+  void mergeInRandomOrder(RecoveryMerge& merge, const PurgeSet& purges) {
+    const bool usable = snapshot_ && purges.labelsPurgedBefore(snapshot_->header.journal_number);
+    const bool all = random_.chance(1, 3);
     struct Piece {
       uint32_t segment;  // kSegments: a snapshot entry
       size_t index;
@@ -212,9 +271,9 @@ class Stripe {
     std::vector<Piece> pieces;
     for (uint32_t s = 0; s < kSegments; s++) {
       for (size_t i = 0; i < disk_[s].lines.size(); i++) {
-        // With a snapshot, older segments need not be read (but may be).
-        const bool needed = !snapshot_ || disk_[s].sequence > snapshot_->header.sealed_sequence;
-        if (needed || random_.chance(1, 3)) {
+        // With a snapshot, older segments need not be read (but may all be).
+        const bool needed = !usable || disk_[s].sequence > snapshot_->header.sealed_sequence;
+        if (needed || all) {
           pieces.push_back({s, i});
         }
       }
@@ -234,7 +293,8 @@ class Stripe {
         merge.addSnapshotEntry(snapshot_->header, snapshot_->sequences,
                                snapshot_->entries[p.index]);
       } else {
-        merge.addRecord(p.segment, disk_[p.segment].sequence, disk_[p.segment].lines[p.index]);
+        const TocEntry& line = disk_[p.segment].lines[p.index];
+        merge.addRecord(p.segment, disk_[p.segment].sequence, line, labelsOf(line));
       }
     }
     ASSERT_EQ(merge.count(Recovered::no_place), 0u);
@@ -258,7 +318,9 @@ class Stripe {
       }
       const std::optional<Entry> found = index_->find(hash);
       const PurgeVerdict verdict =
-          expected == nullptr ? PurgeVerdict::drop : purges.verdict(hash, newest);
+          expected == nullptr ? PurgeVerdict::drop
+                              : PurgeSet::worse(purges.verdict(hash, newest),
+                                                purges.labelVerdict(labelsOf(*expected), newest));
       if (verdict == PurgeVerdict::drop) {
         ASSERT_FALSE(found.has_value()) << "key " << key << " came back";
         continue;
@@ -327,11 +389,11 @@ TEST(Recovery, WhatThisLifeHasPublishedWinsOverTheDisk) {
   RecoveryMerge merge(*index, table, purges);
   const Entry hfm = Entry::makeUnplaced(hashOf(1), EntryKind::hit_for_miss, 1, 60);
   index->publish(hashOf(1), hfm);
-  EXPECT_EQ(merge.addRecord(1, 100, line(1, 8)), Recovered::older);
+  EXPECT_EQ(merge.addRecord(1, 100, line(1, 8), {}), Recovered::older);
   EXPECT_EQ(index->find(hashOf(1)), hfm);
   table.setSequence(2, firstSequence(9));
-  EXPECT_EQ(merge.addRecord(2, firstSequence(9), line(2, 8)), Recovered::taken);
-  EXPECT_EQ(merge.addRecord(1, 100, line(2, 60)), Recovered::older);
+  EXPECT_EQ(merge.addRecord(2, firstSequence(9), line(2, 8), {}), Recovered::taken);
+  EXPECT_EQ(merge.addRecord(1, 100, line(2, 60), {}), Recovered::older);
   EXPECT_EQ(index->find(hashOf(2))->segment(), 2u);
 }
 
@@ -341,11 +403,12 @@ TEST(Recovery, ASegmentWithAnotherSequenceIsStale) {
   const auto index = makeIndex(table);
   const PurgeSet purges;
   RecoveryMerge merge(*index, table, purges);
-  EXPECT_EQ(merge.addRecord(1, 100, line(1, 8)), Recovered::stale);
-  EXPECT_EQ(merge.addRecord(2, 0, line(1, 8)), Recovered::stale);
+  EXPECT_EQ(merge.addRecord(1, 100, line(1, 8), {}), Recovered::stale);
+  EXPECT_EQ(merge.addRecord(2, 0, line(1, 8), {}), Recovered::stale);
   SnapshotHeader header;
   header.bucket_count = index->bucketCount();
   header.segment_count = kSegments;
+  header.sealed_sequence = 101;
   std::vector<uint64_t> sequences(kSegments, 0);
   sequences[1] = 100;
   PlacedEntry placed{index->bucketOf(hashOf(1)), entryOf(line(1, 8), 1, 100, kExpiryAsk)};
@@ -364,7 +427,7 @@ TEST(Recovery, ChunksHaveNoEntry) {
   RecoveryMerge merge(*index, table, purges);
   TocEntry chunk = line(1, 8);
   chunk.kind = static_cast<uint8_t>(RecordKind::chunk);
-  EXPECT_EQ(merge.addRecord(1, 100, chunk), Recovered::not_placed);
+  EXPECT_EQ(merge.addRecord(1, 100, chunk, {}), Recovered::not_placed);
   EXPECT_EQ(index->size(), 0u);
 }
 

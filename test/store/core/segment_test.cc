@@ -30,11 +30,22 @@ std::vector<TocEntry> makeEntries(base::Random& random, uint32_t count, uint32_t
     e.offset_units = static_cast<uint16_t>(at);
     e.length_units = static_cast<uint16_t>(random.between(1, 3));
     e.kind = static_cast<uint8_t>(random.between(1, 4));
+    e.label_count = static_cast<uint16_t>(random.below(4));
     at += e.length_units;
     entries.push_back(e);
   }
   *used = at;
   return entries;
+}
+
+std::vector<Label> labelsFor(base::Random& random, std::span<const TocEntry> entries) {
+  std::vector<Label> labels;
+  for (const TocEntry& entry : entries) {
+    for (uint16_t i = 0; i < entry.label_count; i++) {
+      labels.push_back(random.next());
+    }
+  }
+  return labels;
 }
 
 TEST(SegmentHeader, RoundTripAndEveryFlippedByte) {
@@ -71,7 +82,8 @@ TEST(Footer, RoundTripOfAnyNumberOfEntries) {
   for (const uint32_t count : {0u, 1u, 89u, 90u, 200u, 700u}) {
     uint32_t used = 0;
     const std::vector<TocEntry> entries = makeEntries(random, count, &used);
-    const Bytes bytes = encodeFooter(entries, kIdentity, kSequence, used);
+    const std::vector<Label> labels = labelsFor(random, entries);
+    const Bytes bytes = encodeFooter(entries, labels, kIdentity, kSequence, used);
     EXPECT_EQ(bytes.size() % kPageBytes, 0u);
     const base::Result<SegmentTrailer> trailer =
         decodeTrailer(std::span(bytes).last(kUnitBytes), kIdentity);
@@ -84,6 +96,14 @@ TEST(Footer, RoundTripOfAnyNumberOfEntries) {
     EXPECT_EQ(footer.value().sequence, kSequence);
     EXPECT_EQ(footer.value().used_units, used);
     EXPECT_EQ(footer.value().entries, entries);
+    EXPECT_EQ(footer.value().labels, labels);
+    // Each line has its own.
+    std::vector<Label> seen;
+    footer.value().each([&](const TocEntry& line, std::span<const Label> its) {
+      EXPECT_EQ(its.size(), line.label_count);
+      seen.insert(seen.end(), its.begin(), its.end());
+    });
+    EXPECT_EQ(seen, labels);
     EXPECT_FALSE(decodeFooter(std::span(bytes).subspan(1), kIdentity).ok());
   }
 }
@@ -92,7 +112,7 @@ TEST(Footer, EveryFlippedByteIsNoticed) {
   base::Random random(2);
   uint32_t used = 0;
   const std::vector<TocEntry> entries = makeEntries(random, 120, &used);
-  Bytes bytes = encodeFooter(entries, kIdentity, kSequence, used);
+  Bytes bytes = encodeFooter(entries, labelsFor(random, entries), kIdentity, kSequence, used);
   for (size_t i = 0; i < bytes.size(); i++) {
     const auto flip = static_cast<std::byte>(random.between(1, 255));
     bytes[i] ^= flip;
@@ -108,10 +128,11 @@ TEST(Footer, OverlappingOrMisplacedEntriesAreRefused) {
   base::Random random(3);
   uint32_t used = 0;
   const std::vector<TocEntry> good = makeEntries(random, 5, &used);
+  const std::vector<Label> labels = labelsFor(random, good);
   const auto with = [&](auto change) {
     std::vector<TocEntry> entries = good;
     change(entries);
-    return decodeFooter(encodeFooter(entries, kIdentity, kSequence, used), kIdentity).ok();
+    return decodeFooter(encodeFooter(entries, labels, kIdentity, kSequence, used), kIdentity).ok();
   };
   EXPECT_TRUE(with([](auto&) {}));
   EXPECT_FALSE(with([](auto& e) { e[0].offset_units = 7; }));
@@ -119,6 +140,8 @@ TEST(Footer, OverlappingOrMisplacedEntriesAreRefused) {
   EXPECT_FALSE(with([](auto& e) { e[4].length_units = 1000; }));
   EXPECT_FALSE(with([](auto& e) { e[2].length_units = 0; }));
   EXPECT_FALSE(with([](auto& e) { e[2].kind = 0; }));
+  EXPECT_FALSE(with([](auto& e) { e[2].label_count++; }));
+  EXPECT_FALSE(with([](auto& e) { e[2].label_count = kMaxLabels + 1; }));
   EXPECT_FALSE(with([](auto& e) { e[2].kind = static_cast<uint8_t>(RecordKind::pad); }));
 }
 

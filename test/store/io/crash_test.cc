@@ -50,6 +50,27 @@ class Campaign {
     uint64_t durable = 0;  // this version must be found, if nothing else happened since
   };
   static constexpr uint64_t kKeys = 60;
+  static constexpr uint64_t kTags = 5;
+  static constexpr Label kDirectory = 77;
+
+  // A tag that every fifth key has, and a directory that all have.
+  static std::vector<Label> labelsOf(uint64_t number) { return {number % kTags, kDirectory}; }
+
+  Selector someSelector() {
+    if (random_.chance(1, 2)) {
+      return Selector{random_.below(kTags), {}};
+    }
+    return Selector{kDirectory, keyOf(random_.below(10))};
+  }
+
+  void notePurged(const Selector& selector, bool soft) {
+    for (auto& [number, key] : keys_) {
+      if (hasLabel(labelsOf(number), selector.label) &&
+          keyOf(number).starts_with(selector.key_prefix)) {
+        (soft ? key.stale : key.purged) = key.newest;
+      }
+    }
+  }
 
   void verify(Life& life, bool after_crash) {
     world_.world.calm();  // what cannot be read now may be there all the same
@@ -79,7 +100,10 @@ class Campaign {
         key.newest++;
         const auto bytes =
             static_cast<uint32_t>(random_.below(random_.chance(1, 4) ? 200'000 : 3000));
-        life.append({.key = keyOf(number), .version = key.newest, .bytes = bytes});
+        life.append({.key = keyOf(number),
+                     .version = key.newest,
+                     .bytes = bytes,
+                     .labels = labelsOf(number)});
         life.shared().index->touch(life.hash(keyOf(number)));
       } else if (what < 80) {
         if (life.purge(keyOf(number)).ok()) {
@@ -89,13 +113,19 @@ class Campaign {
         if (life.purge(keyOf(number), true).ok()) {
           key.stale = key.newest;
         }
-      } else if (what < 87) {
+      } else if (what < 89) {
+        const Selector selector = someSelector();
+        const bool soft = random_.chance(1, 3);
+        if (life.purgeSelected(selector, soft).ok()) {
+          notePurged(selector, soft);
+        }
+      } else if (what < 91) {
         if (life.purgeAll().ok()) {
           for (auto& [n, k] : keys_) {
             k.purged = k.newest;
           }
         }
-      } else if (what < 90) {
+      } else if (what < 94) {
         life.runFor(StripeStore::kSnapshotEvery_ns + base::kSecond_ns);
       } else {
         life.runFor(random_.below(60 * base::kMillisecond_ns));
@@ -108,7 +138,9 @@ class Campaign {
     std::optional<base::Status> outcome;
     AppendOutcome append;
     const uint64_t number = random_.below(kKeys);
-    switch (random_.below(4)) {
+    std::optional<base::Result<uint64_t>> selected;
+    const Selector selector = someSelector();
+    switch (random_.below(5)) {
       case 0:
         life.stop();
         return;
@@ -121,9 +153,15 @@ class Campaign {
       case 2:
         life.startPurge(keyOf(number), false, &outcome);
         break;
+      case 3:
+        life.startPurgeSelected(selector, false, &selected);
+        break;
       default:
         keys_[number].newest++;
-        life.startAppend({.key = keyOf(number), .version = keys_[number].newest, .bytes = 200'000},
+        life.startAppend({.key = keyOf(number),
+                          .version = keys_[number].newest,
+                          .bytes = 200'000,
+                          .labels = labelsOf(number)},
                          &append);
         break;
     }
@@ -131,6 +169,9 @@ class Campaign {
     life.die(random_.chance(2, 3));
     if (outcome.has_value() && outcome->ok()) {
       keys_[number].purged = keys_[number].newest;
+    }
+    if (selected.has_value() && selected->ok()) {
+      notePurged(selector, false);
     }
   }
 

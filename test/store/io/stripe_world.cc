@@ -36,6 +36,7 @@ Life::Life(StripeWorld& world)
       makeStripeShared(openFiles(), world.cut.index_objects, now_s);
   CHECK(shared.ok());
   shared_ = std::move(shared.value());
+  shared_->filter_bytes = world.cut.filter_bytes.value_or(shared_->filter_bytes);
   reader_ = std::make_unique<RecordReader>(host_.reactor(), pool_, world.cut.reads);
   store_ = std::make_unique<StripeStore>(host_.reactor(), *reader_, *shared_);
 }
@@ -123,8 +124,10 @@ rt::Task<void> Life::appending(Piece piece, AppendOutcome* outcome) {
   fields.place.salt = shared_->files.superblock.salt();
   fields.hash = hash(piece.key);
   fields.expires_s = piece.expires_s;
+  fields.labels = piece.labels;
+  const size_t with_labels = meta.size() + fields.labels.size_bytes();
   std::vector<std::byte> record(recordBytes(static_cast<uint32_t>(piece.key.size()),
-                                            static_cast<uint32_t>(meta.size()), piece.bytes));
+                                            static_cast<uint32_t>(with_labels), piece.bytes));
   const base::Result<uint32_t> length = encodeRecord(record, fields, piece.key, meta, body);
   CHECK(length.ok() && length.value() == record.size());
   Publish publish;
@@ -173,6 +176,37 @@ base::Result<uint64_t> Life::purge(const std::string& key, bool soft) {
   host_.spawn(purging(key, soft, &outcome));
   finish();
   return *outcome;
+}
+
+rt::Task<void> Life::purgingSelected(Selector selector, bool soft,
+                                     std::optional<base::Result<uint64_t>>* outcome) {
+  base::Result<uint64_t> result =
+      co_await store_->purgeSelected(std::move(selector), soft, host_.scope());
+  outcome->emplace(result);
+}
+
+void Life::startPurgeSelected(const Selector& selector, bool soft,
+                              std::optional<base::Result<uint64_t>>* outcome) {
+  host_.spawn(purgingSelected(selector, soft, outcome));
+}
+
+base::Result<uint64_t> Life::purgeSelected(const Selector& selector, bool soft) {
+  std::optional<base::Result<uint64_t>> outcome;
+  startPurgeSelected(selector, soft, &outcome);
+  finish();
+  return *outcome;
+}
+
+rt::Task<void> Life::listing(ListQuery query, std::optional<base::Result<ListPage>>* outcome) {
+  base::Result<ListPage> result = co_await store_->list(std::move(query), host_.scope());
+  outcome->emplace(std::move(result));
+}
+
+base::Result<ListPage> Life::list(const ListQuery& query) {
+  std::optional<base::Result<ListPage>> outcome;
+  host_.spawn(listing(query, &outcome));
+  finish();
+  return std::move(*outcome);
 }
 
 rt::Task<void> Life::purgingStatus(std::string key, bool soft,

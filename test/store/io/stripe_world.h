@@ -27,6 +27,7 @@ struct StripeWorld {
     uint64_t index_objects = 4096;
     uint64_t pool_bytes = 8 << 20;
     uint32_t reads = kDefaultReads;
+    std::optional<uint64_t> filter_bytes;
   };
   explicit StripeWorld(uint64_t seed, const sim::Options& options = sim::Options())
       : StripeWorld(seed, options, Cut()) {}
@@ -44,8 +45,9 @@ struct Piece {
   uint64_t version = 1;
   uint32_t bytes = 1000;
   uint32_t expires_s = UINT32_MAX;
-  std::optional<Entry> replaces;
+  std::optional<Entry> replaces = std::nullopt;
   const bool* doomed = nullptr;
+  std::vector<Label> labels = {};
 };
 
 struct AppendOutcome {
@@ -80,6 +82,8 @@ class Life {
   base::Result<uint64_t> purge(const std::string& key, bool soft = false);
   base::Result<uint64_t> purgeAll();
   void purgeDropped();
+  base::Result<uint64_t> purgeSelected(const Selector& selector, bool soft = false);
+  base::Result<ListPage> list(const ListQuery& query);
   // Verifies what it finds: a record that is intact but not what it claims to be ends the program.
   // What lies in the write buffer is written first.
   std::optional<FoundRecord> read(const std::string& key);
@@ -87,6 +91,8 @@ class Life {
   void startAppend(const Piece& piece, AppendOutcome* outcome);
   void startPurge(const std::string& key, bool soft, std::optional<base::Status>* outcome);
   void startPurgeAll(std::optional<base::Status>* outcome);
+  void startPurgeSelected(const Selector& selector, bool soft,
+                          std::optional<base::Result<uint64_t>>* outcome);
   void startRead(const std::string& key, std::optional<FoundRecord>* found);
   // Runs until everything that was started has ended.
   void finish();
@@ -116,6 +122,9 @@ class Life {
   rt::Task<void> purgingAll(std::optional<base::Result<uint64_t>>* outcome);
   rt::Task<void> purgingDropped();
   rt::Task<void> purgingAllStatus(std::optional<base::Status>* outcome);
+  rt::Task<void> purgingSelected(Selector selector, bool soft,
+                                 std::optional<base::Result<uint64_t>>* outcome);
+  rt::Task<void> listing(ListQuery query, std::optional<base::Result<ListPage>>* outcome);
   rt::Task<void> reading(std::string key, std::optional<FoundRecord>* found);
 
   StripeWorld& world_;

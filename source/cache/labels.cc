@@ -1,0 +1,60 @@
+#include "source/cache/labels.h"
+
+#include <algorithm>
+
+#include "source/base/check.h"
+#include "source/base/hash.h"
+
+namespace cache {
+namespace {
+
+// Added to the seed, so that a tag that looks like a directory is none.
+constexpr uint64_t kTagSeed = 0x7461;
+constexpr uint64_t kDirectorySeed = 0x6469;
+
+// Visits the end of each directory of a key: behind the authority, every "/" of the path.
+template <class Visit>
+void eachDirectory(std::string_view key, Visit visit) {
+  const std::string_view path = key.substr(0, key.find('?'));
+  const size_t authority = path.find("//");
+  if (authority == std::string_view::npos) {
+    return;
+  }
+  size_t slash = path.find('/', authority + 2);
+  for (size_t i = 0; i < kMaxDirectories && slash != std::string_view::npos; i++) {
+    visit(slash + 1);
+    slash = path.find('/', slash + 1);
+  }
+}
+
+store::Label directoryLabel(std::string_view directory, uint64_t seed) {
+  return base::hash64(directory, seed + kDirectorySeed);
+}
+
+}  // namespace
+
+store::Label tagLabel(std::string_view tag, uint64_t seed) {
+  return base::hash64(tag, seed + kTagSeed);
+}
+
+void appendDirectoryLabels(std::string_view key, uint64_t seed, std::vector<store::Label>& out) {
+  eachDirectory(key, [&](size_t end) { out.push_back(directoryLabel(key.substr(0, end), seed)); });
+}
+
+store::Selector selectTag(std::string_view tag, uint64_t seed) {
+  return store::Selector{tagLabel(tag, seed), {}};
+}
+
+store::Selector selectPrefix(std::string_view key_prefix, uint64_t seed) {
+  size_t deepest = 0;
+  eachDirectory(key_prefix, [&deepest](size_t end) { deepest = end; });
+  CHECK(deepest > 0);
+  store::Selector selector;
+  selector.label = directoryLabel(key_prefix.substr(0, deepest), seed);
+  if (deepest < key_prefix.size()) {
+    selector.key_prefix = key_prefix;
+  }
+  return selector;
+}
+
+}  // namespace cache

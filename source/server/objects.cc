@@ -1,0 +1,126 @@
+// Listing what a cache holds, a page at a time. A page's end is named by stripe and position in the
+// stripe's log, so nothing is kept between two pages.
+#include <charconv>
+#include <utility>
+
+#include "source/cache/labels.h"
+#include "source/policy/invalidate.h"
+#include "source/server/key_rules.h"
+#include "source/server/server.h"
+
+namespace server {
+
+// Where a page begins: behind this position of this stripe, for this form of the prefix.
+struct ListCursor {
+  uint16_t form = 0;
+  uint16_t stripe = 0;
+  store::LogPosition after;
+};
+
+namespace {
+
+constexpr int kMaxCalls = 64;  // for one page; an admin's client asks again
+
+std::string textOf(const ListCursor& cursor) {
+  return std::to_string(cursor.form) + "." + std::to_string(cursor.stripe) + "." +
+         std::to_string(cursor.after.sequence) + "." + std::to_string(cursor.after.offset_units);
+}
+
+template <class Number>
+bool takeNumber(std::string_view& text, Number& out, bool last) {
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (failed != std::errc()) {
+    return false;
+  }
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (last) {
+    return text.empty();
+  }
+  const bool dot = text.starts_with('.');
+  text.remove_prefix(dot ? 1 : 0);
+  return dot;
+}
+
+bool parseCursor(std::string_view text, ListCursor& out) {
+  return text.empty() ||
+         (takeNumber(text, out.form, false) && takeNumber(text, out.stripe, false) &&
+          takeNumber(text, out.after.sequence, false) &&
+          takeNumber(text, out.after.offset_units, true));
+}
+
+}  // namespace
+
+rt::Task<admin::ListReport> Server::list(admin::ListRequest request) {
+  admin::ListReport report;
+  uint16_t index = 0;
+  const cache::CacheShared* shared = findCache(request.cache, index);
+  if (shared == nullptr) {
+    report.error = "there is no cache named " + request.cache;
+    co_return report;
+  }
+  std::vector<store::Selector> selectors;
+  policy::OwnedUri uri;
+  if (request.prefix.has_value() && !policy::parseAbsoluteUri(*request.prefix, uri)) {
+    report.error = "prefix: not an absolute http or https URL";
+    co_return report;
+  }
+  if (request.prefix.has_value()) {
+    for (const std::string& key : keysOf(uri, keySpecs(*config_.snapshot, index))) {
+      selectors.push_back(cache::selectPrefix(key, shared->hash_seed));
+    }
+  } else if (request.tag.has_value()) {
+    selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
+  }
+  ListCursor cursor;
+  if (!parseCursor(request.after, cursor) || cursor.stripe >= shared->stripes.size()) {
+    report.error = "after: not the `next` of an earlier page of this cache";
+    co_return report;
+  }
+  for (int i = 0; i < kMaxCalls && report.objects.size() < request.limit; i++) {
+    const bool all = selectors.empty();
+    if (cursor.form >= (all ? 1 : selectors.size())) {
+      co_return report;
+    }
+    const store::Selector* selector = all ? nullptr : &selectors[cursor.form];
+    if (!co_await listFrom(request, index, selector, cursor, report)) {
+      co_return report;
+    }
+  }
+  report.next = cursor.form < std::max<size_t>(selectors.size(), 1) ? textOf(cursor) : "";
+  co_return report;
+}
+
+// One call to the stripe of the cursor, which moves on. False after an error.
+rt::Task<bool> Server::listFrom(const admin::ListRequest& request, uint16_t cache,
+                                const store::Selector* selector, ListCursor& cursor,
+                                admin::ListReport& report) {
+  const cache::CacheShared& shared = *caches_[cache];
+  cache::ListCall call;
+  call.cache = cache;
+  call.stripe = cursor.stripe;
+  call.selector = selector;
+  call.after = cursor.after;
+  call.limit = request.limit - static_cast<uint32_t>(report.objects.size());
+  co_await callOne(base::index(shared.ownerOf(base::StripeId{call.stripe})), &call);
+  if (call.error.code != base::Code::ok) {
+    report.error =
+        "stripe " + std::to_string(call.stripe) + ": " + std::string(base::name(call.error.code));
+    co_return false;
+  }
+  for (cache::ListedObject& object : call.objects) {
+    report.objects.push_back(std::move(object));
+  }
+  if (call.next.has_value()) {
+    cursor.after = *call.next;
+    co_return true;
+  }
+  cursor.after = store::LogPosition{};
+  cursor.stripe++;
+  if (cursor.stripe == shared.stripes.size()) {
+    cursor.stripe = 0;
+    cursor.form++;
+  }
+  co_return true;
+}
+
+}  // namespace server
