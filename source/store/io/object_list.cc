@@ -7,8 +7,7 @@
 namespace store {
 
 // The record of a line that the index still leads to; what is in the write buffer is written first.
-rt::Task<base::Result<RecordReader::Read>> StripeStore::readCurrent(LineAt at,
-                                                                    rt::CancelScope& scope) {
+rt::Task<base::Result<RecordRef>> StripeStore::readCurrent(LineAt at, rt::CancelScope& scope) {
   const std::optional<Entry> entry = shared_.index->find(at.line.hash());
   if (entry.has_value() && entry->inBuffer()) {
     static_cast<void>(co_await log_->flush());
@@ -91,12 +90,12 @@ rt::Task<base::Result<bool>> StripeStore::listSegment(OpenedSegment segment, con
       page.next = LogPosition{segment.sequence, i > 0 ? before.line.offset_units : 0U};
       co_return false;
     }
-    base::Result<RecordReader::Read> read = co_await readCurrent(at, scope);
+    base::Result<RecordRef> read = co_await readCurrent(at, scope);
     if (!read.ok() ||
-        (query.selector.has_value() && !query.selector->selects(read.value().record))) {
+        (query.selector.has_value() && !query.selector->selects(read.value().record()))) {
       continue;
     }
-    const RecordView& record = read.value().record;
+    const RecordView& record = read.value().record();
     ListedRecord listed;
     listed.key = record.key;
     listed.meta.assign(record.meta.begin(), record.meta.end());

@@ -149,8 +149,8 @@ rt::Task<void> StripeStore::takeByKey(Walk* walk, const std::vector<LineAt>* lin
       continue;
     }
     purge_stats_.keys_read++;
-    base::Result<RecordReader::Read> read = co_await readCurrent(at, never);
-    if (!read.ok() || walk->selector.selects(read.value().record)) {
+    base::Result<RecordRef> read = co_await readCurrent(at, never);
+    if (!read.ok() || walk->selector.selects(read.value().record())) {
       take(*walk, at);
     }
   }

@@ -176,7 +176,7 @@ class StripeStore {
   // object_list.cc
   rt::Task<base::Result<bool>> listSegment(OpenedSegment segment, const ListQuery& query,
                                            ListPage& page, rt::CancelScope& scope);
-  rt::Task<base::Result<RecordReader::Read>> readCurrent(LineAt at, rt::CancelScope& scope);
+  rt::Task<base::Result<RecordRef>> readCurrent(LineAt at, rt::CancelScope& scope);
   SegmentIdentity identity(uint32_t segment) const;
 
   rt::Reactor& reactor_;

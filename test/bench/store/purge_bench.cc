@@ -104,7 +104,7 @@ rt::Task<void> request(Bench* bench, uint64_t seed) {
     const store::StripeShared& shared = *bench->shared[stripe];
     const std::optional<store::Entry> entry = shared.index->find(hash);
     if (entry.has_value() && !entry->inBuffer()) {
-      base::Result<store::RecordReader::Read> read = co_await bench->reader->read(
+      base::Result<store::RecordRef> read = co_await bench->reader->read(
           shared.recordFile(), shared.table->locate(*entry), never, base::kNever);
       CHECK(read.ok());
     }
