@@ -327,13 +327,13 @@ constexpr Case kCases[] = {
      "25:20: static_resources.caches[0].segment_bytes: must be a power of two; did you mean "
      "`2097152`?"},
     {"TagFieldWithoutName", 24, "    path: cache\n    tags: { fields: [ { separator: SPACE } ] }",
-     "25:23: static_resources.caches[0].tags.fields[0].name: is missing"},
+     "25:23: static_resources.caches[0].tags.fields[0].name: is required"},
     {"TagFieldOfUnknownSeparator", 24, "    path: cache\n    tags: { fields: [ { name: X-Tag } ] }",
      "25:23: static_resources.caches[0].tags.fields[0].separator: must be SPACE or COMMA for a "
      "field other than Surrogate-Key and Cache-Tag"},
     {"TagFieldTwice", 24,
      "    path: cache\n    tags: { fields: [ { name: cache-tag }, { name: Cache-Tag } ] }",
-     "25:50: static_resources.caches[0].tags.fields[1].name: is there twice"},
+     "25:52: static_resources.caches[0].tags.fields[1].name: is there twice"},
     {"TagFieldOfNoName", 24, "    path: cache\n    tags: { fields: [ { name: \"a b\" } ] }",
      "25:31: static_resources.caches[0].tags.fields[0].name: is not a field name"},
     {"TooFewSegments", 24, "    path: cache\n    segment_bytes: 16777216\n    stripes: 20",

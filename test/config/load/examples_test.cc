@@ -80,6 +80,7 @@ const std::set<std::string> kShownAsZero = {
     "ringfence.config.v1.Cache.disk_io",
     "ringfence.config.v1.Cache.stripes",
     "ringfence.config.v1.CacheKey.exclude_host",
+    "ringfence.config.v1.Tags.strip",
 };
 
 TEST(Examples, AllLoadWithoutErrorsOrWarnings) {

@@ -47,6 +47,7 @@ class Campaign {
     uint64_t newest = 0;
     uint64_t purged = 0;   // versions up to this one are gone
     uint64_t stale = 0;    // versions up to this one are stale, at best
+    uint64_t may_go = 0;   // versions up to this one may be gone after the next start
     uint64_t durable = 0;  // this version must be found, if nothing else happened since
   };
   static constexpr uint64_t kKeys = 60;
@@ -65,10 +66,14 @@ class Campaign {
 
   void notePurged(const Selector& selector, bool soft) {
     for (auto& [number, key] : keys_) {
-      if (hasLabel(labelsOf(number), selector.label) &&
-          keyOf(number).starts_with(selector.key_prefix)) {
+      if (!hasLabel(labelsOf(number), selector.label)) {
+        continue;
+      }
+      if (keyOf(number).starts_with(selector.key_prefix)) {
         (soft ? key.stale : key.purged) = key.newest;
       }
+      // With a segment that could not tell what it has, the journal names the whole directory.
+      key.may_go = key.newest;
     }
   }
 
@@ -194,7 +199,8 @@ class Campaign {
     world_.world.calm();
     for (auto& [number, key] : keys_) {
       const std::optional<FoundRecord> found = life.read(keyOf(number));
-      key.durable = found.has_value() && !found->stale ? found->version : 0;
+      const bool stays = found.has_value() && !found->stale && found->version > key.may_go;
+      key.durable = stays ? found->version : 0;
     }
     world_.world.disk().setOptions(disk_);
   }

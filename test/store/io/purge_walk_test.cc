@@ -166,7 +166,7 @@ TEST(PurgeWalk, AnAnswerOutlivesACrashAtAnyMoment) {
       fillWith(life, 45);
       life.flush();
       life.startPurgeSelected(Selector{kRed, {}}, false, &outcome);
-      life.runFor(step * 40 * base::kMicrosecond_ns);
+      life.runFor(step * 200 * base::kMicrosecond_ns);
       life.die(true);
     }
     const bool ok = outcome.has_value() && outcome->ok();
