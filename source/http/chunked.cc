@@ -32,6 +32,13 @@ bool forbiddenInTrailers(Name id) {
     case Name::trailer:
     case Name::upgrade:
     case Name::http2_settings:
+    // Where the message has been.
+    case Name::cdn_loop:
+    case Name::forwarded:
+    case Name::via:
+    case Name::x_forwarded_for:
+    case Name::x_forwarded_host:
+    case Name::x_forwarded_proto:
     case Name::max_forwards:
     case Name::expect:
     // Conditions and ranges.

@@ -11,6 +11,7 @@ bool neverHopByHop(Name id) {
     case Name::age:
     case Name::cache_control:
     case Name::cdn_cache_control:
+    case Name::cdn_loop:
     case Name::content_encoding:
     case Name::content_length:
     case Name::content_range:

@@ -64,6 +64,7 @@ constexpr auto kPhrases = std::to_array<Phrase>({
     {504, "Gateway Timeout"},
     {505, "HTTP Version Not Supported"},
     {507, "Insufficient Storage"},
+    {508, "Loop Detected"},
     {511, "Network Authentication Required"},
 });
 

@@ -1,13 +1,31 @@
 #include "source/policy/error.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace policy {
 namespace {
 
+// What the operator said for this class of failures.
+std::optional<uint32_t> operatorsWord(UpstreamFailure what, const StaleOn& on) {
+  switch (what) {
+    case UpstreamFailure::no_endpoint:
+    case UpstreamFailure::connect:
+    case UpstreamFailure::reset:
+    case UpstreamFailure::truncated:
+      return on.connect_failure_s;
+    case UpstreamFailure::timeout:
+      return on.timeout_s;
+    case UpstreamFailure::bad_response:
+    case UpstreamFailure::status:
+      return on.server_error_s;
+  }
+  return std::nullopt;
+}
+
 // Fresh ones too: a client that only preferred validation (RFC 9111 5.2.1.4) is better served by
 // them than by an error.
-bool mayServe(Times times, Traits traits, const RequestDirectives& directives,
+bool mayServe(UpstreamFailure what, Times times, Traits traits, const RequestDirectives& directives,
               const RoutePolicy& route, base::UnixSeconds now) {
   if (traits.has(Trait::hit_for_miss) || traits.has(Trait::no_cache)) {
     return false;
@@ -21,6 +39,9 @@ bool mayServe(Times times, Traits traits, const RequestDirectives& directives,
     return false;
   }
   uint32_t allowed_s = traits.sie_s;
+  if (!traits.has(Trait::own_stale_if_error)) {
+    allowed_s = operatorsWord(what, route.stale_on).value_or(allowed_s);
+  }
   if (route.honor_request_cache_control) {
     allowed_s = std::max(allowed_s, directives.stale_if_error.value_or(0));
   }
@@ -104,8 +125,8 @@ ErrorAnswer onUpstreamError(UpstreamFailure what) {
 ErrorAnswer onUpstreamError(UpstreamFailure what, Times times, Traits traits,
                             const RequestDirectives& directives, const RoutePolicy& route,
                             base::UnixSeconds now) {
-  return mayServe(times, traits, directives, route, now) ? ErrorAnswer::serve_stale
-                                                         : onUpstreamError(what);
+  return mayServe(what, times, traits, directives, route, now) ? ErrorAnswer::serve_stale
+                                                               : onUpstreamError(what);
 }
 
 }  // namespace policy

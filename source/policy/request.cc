@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "source/http/list.h"
 
@@ -55,6 +56,24 @@ void appendWhole(std::string_view query, std::string& out) {
   out.append(query);
 }
 
+// Only the path: a query's encoding is the business of whoever reads its parameters.
+void appendPath(std::string_view path, const KeySpec& key, std::string& out) {
+  const size_t at = out.size();
+  out.append(path);
+  if (key.normalise_path && path.find('%') != std::string_view::npos) {
+    out.append(path);  // room to write to, behind
+    const size_t kept = at + path.size();
+    const std::string_view source = std::string_view(out).substr(kept);
+    const std::string_view normal =
+        http::normalisePercent(source, std::span(out.data() + at, path.size()));
+    if (normal.data() == source.data()) {
+      out.resize(kept);  // as it was
+    } else {
+      out.resize(at + normal.size());
+    }
+  }
+}
+
 // Keeps the parameters that count; the "?" stays only before at least one.
 void appendFiltered(std::string_view query, const KeySpec& key, std::string& out) {
   if (std::count(query.begin(), query.end(), '&') >= std::ptrdiff_t{kMaxKeyedParameters}) {
@@ -94,6 +113,10 @@ std::string_view name(BypassReason reason) {
       return "upgrade";
     case BypassReason::precondition:
       return "precondition";
+    case BypassReason::cookie:
+      return "cookie";
+    case BypassReason::rule:
+      return "rule";
   }
   return "unknown";
 }
@@ -115,6 +138,9 @@ RequestClass classifyRequest(const http::RequestHead& request, const RoutePolicy
   }
   if (fields.has(http::Name::if_match) || fields.has(http::Name::if_unmodified_since)) {
     return Bypass{BypassReason::precondition};
+  }
+  if (route.request_cookies == RequestCookies::bypass && fields.has(http::Name::cookie)) {
+    return Bypass{BypassReason::cookie};
   }
   Lookup lookup;
   if (route.honor_request_cache_control) {
@@ -144,7 +170,7 @@ void cacheKey(const http::Effective& uri, const KeySpec& key, std::string& out) 
   if (!key.exclude_host) {
     out.append(uri.authority);
   }
-  out.append(uri.path);
+  appendPath(uri.path, key, out);
   if (!uri.has_query) {
     return;
   }

@@ -19,8 +19,10 @@ enum class BypassReason : uint8_t {
   body_present,  // content in GET has no defined semantics (RFC 9110 9.3.1) and is in no key
   upgrade,       // the connection may stop being HTTP (RFC 9110 7.8)
   precondition,  // If-Match or If-Unmodified-Since: the origin's to judge (RFC 9111 4.3.2)
+  cookie,        // the operator lets no request with cookies near the cache
+  rule,          // one of the operator's bypass rules matched
 };
-inline constexpr size_t kBypassReasonCount = 5;
+inline constexpr size_t kBypassReasonCount = 7;
 std::string_view name(BypassReason reason);
 
 struct Bypass {

@@ -7,6 +7,7 @@
 #include "source/http/date.h"
 #include "source/http/etag.h"
 #include "source/http/list.h"
+#include "source/policy/invalidate.h"
 #include "source/policy/upstream.h"
 #include "source/policy/vary.h"
 
@@ -84,8 +85,16 @@ const StatusTtl* statusTtl(const RoutePolicy& route, uint16_t status) {
   return by_class;
 }
 
-Lifetime ownLifetime(const http::ResponseHead& response, const ResponseDirectives& directives,
+// What is taken off a lifetime: of [0, percent] of it, the share that `draw` has of its range. It
+// only shortens, so nothing is served longer than its origin allowed.
+uint32_t jitter(uint32_t seconds, uint32_t draw, uint32_t percent) {
+  const uint64_t most = uint64_t{seconds} * std::min<uint32_t>(percent, 100) / 100;
+  return static_cast<uint32_t>(((most + 1) * draw) >> 32);
+}
+
+Lifetime ownLifetime(const http::ResponseHead& response, const Governing& governing,
                      base::UnixSeconds received, const RoutePolicy& route) {
+  const ResponseDirectives& directives = governing.said;
   // RFC 9111 4.2.1, in the order of precedence for a shared cache.
   if (directives.s_maxage) {
     return {LifetimeSource::s_maxage, *directives.s_maxage};
@@ -93,7 +102,7 @@ Lifetime ownLifetime(const http::ResponseHead& response, const ResponseDirective
   if (directives.max_age) {
     return {LifetimeSource::max_age, *directives.max_age};
   }
-  if (response.fields.has(http::Name::expires)) {
+  if (governing.expires && response.fields.has(http::Name::expires)) {
     return {LifetimeSource::expires, expiresLifetime(response.fields, received)};
   }
   if (const StatusTtl* ttl = statusTtl(route, response.status)) {
@@ -171,6 +180,7 @@ Traits traitsOf(const http::ResponseHead& response, const ResponseDirectives& sa
             lifetime.source == LifetimeSource::default_ttl,
         Trait::operators);
   setIf(response.status >= 500, Trait::server_error);
+  setIf(said.stale_if_error.has_value(), Trait::own_stale_if_error);
   if (!traits.forbidsStale() && response.status < 500) {
     traits.swr_s = said.stale_while_revalidate.value_or(route.stale_while_revalidate_s.value_or(0));
     traits.sie_s = said.stale_if_error.value_or(route.stale_if_error_s.value_or(0));
@@ -198,7 +208,7 @@ Times timesOf(const http::ResponseHead& response, Exchange exchange, const Lifet
 }
 
 std::vector<std::string> stripList(const http::Fields& fields, const ResponseDirectives& said,
-                                   SetCookie cookies) {
+                                   SetCookie cookies, const RoutePolicy& route) {
   std::vector<std::string> names;
   const auto add = [&names](std::string_view name) {
     std::string text(name);
@@ -214,9 +224,25 @@ std::vector<std::string> stripList(const http::Fields& fields, const ResponseDir
     add("set-cookie");
     add("set-cookie2");
   }
+  for (const std::string& name : strippedFromAll(route)) {
+    add(name);
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+// What the operator added to the key counts as if the response varied on it.
+void addOperatorsNames(const KeySpec& key, std::vector<std::string>& names) {
+  if (key.headers.empty() && key.cookies.empty()) {
+    return;
+  }
+  names.insert(names.end(), key.headers.begin(), key.headers.end());
+  for (const std::string& cookie : key.cookies) {
+    names.push_back(std::string(kCookieName) + cookie);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
 // Cookies that are stored with the response and would reach everyone.
@@ -262,6 +288,12 @@ std::string_view name(NoStoreReason reason) {
       return "too_many_tags";
     case NoStoreReason::unavailable:
       return "unavailable";
+    case NoStoreReason::rule:
+      return "rule";
+    case NoStoreReason::min_uses:
+      return "min_uses";
+    case NoStoreReason::content_type:
+      return "content_type";
   }
   return "unknown";
 }
@@ -330,14 +362,15 @@ uint32_t correctedInitialAge(const http::ResponseHead& response, Exchange exchan
   return clampDelta(std::max(apparent_age, corrected_age));
 }
 
-Lifetime freshnessLifetime(const http::ResponseHead& response, const ResponseDirectives& directives,
-                           base::UnixSeconds received, const RoutePolicy& route) {
-  Lifetime lifetime = ownLifetime(response, directives, received, route);
+Lifetime freshnessLifetime(const http::ResponseHead& response, const Governing& governing,
+                           Exchange exchange, const RoutePolicy& route) {
+  Lifetime lifetime = ownLifetime(response, governing, exchange.received, route);
   const uint32_t before = lifetime.seconds;
   if (isExplicit(lifetime.source)) {
     lifetime.seconds = std::max(lifetime.seconds, route.min_ttl_s);
   }
   lifetime.seconds = std::min(lifetime.seconds, route.max_ttl_s.value_or(UINT32_MAX));
+  lifetime.seconds -= jitter(lifetime.seconds, exchange.draw, route.ttl_jitter_percent);
   lifetime.adjusted = lifetime.seconds != before;
   return lifetime;
 }
@@ -345,7 +378,8 @@ Lifetime freshnessLifetime(const http::ResponseHead& response, const ResponseDir
 StoreDecision decideStore(const http::RequestHead& request, const RequestDirectives& directives,
                           const http::ResponseHead& response, Exchange exchange,
                           const RoutePolicy& route, SetCookie cookies) {
-  const ResponseDirectives said = parseResponseDirectives(response.fields);
+  const Governing governs = governing(response.fields, route);
+  const ResponseDirectives& said = governs.said;
   if (const auto reason = refusal(request, directives, response, said, route)) {
     return *reason;
   }
@@ -353,24 +387,52 @@ StoreDecision decideStore(const http::RequestHead& request, const RequestDirecti
   if (vary.any) {
     return NoStoreReason::vary_any;
   }
-  const Lifetime lifetime = freshnessLifetime(response, said, exchange.received, route);
+  const Lifetime lifetime = freshnessLifetime(response, governs, exchange, route);
   if (lifetime.source == LifetimeSource::status_ttl && lifetime.seconds == 0) {
     return NoStoreReason::route_ttl;
   }
   Store store;
-  store.strip = stripList(response.fields, said, cookies);
+  store.strip = stripList(response.fields, said, cookies, route);
   if (keepsCookies(response.fields, store.strip) &&
       (cookies == SetCookie::refuse || !isExplicit(lifetime.source))) {
     return NoStoreReason::set_cookie;
   }
   const bool age_known = ageValue(response.fields).known;
   store.traits = traitsOf(response, said, lifetime, exchange.received, route);
+  if (!governs.field.empty()) {
+    store.traits.set(Trait::targeted);
+  }
   if (!isReusable(response.status, said, lifetime, age_known, store.traits)) {
     return NoStoreReason::no_freshness;
   }
   store.times = timesOf(response, exchange, lifetime, age_known);
   store.vary = std::move(vary.names);
+  addOperatorsNames(route.key, store.vary);
   return store;
+}
+
+StoreDecision decideStoreOfPost(const http::RequestHead& request, const http::Effective& target,
+                                const http::ResponseHead& response, Exchange exchange,
+                                const RoutePolicy& route) {
+  const http::Field* location = response.fields.find(http::Name::content_location);
+  OwnedUri described;
+  if (request.method != "POST" || response.status != 200 || location == nullptr ||
+      response.fields.count(http::Name::content_location) > 1 ||
+      !resolveReference(target, location->value, described) ||
+      described.text() != OwnedUri::of(target).text()) {
+    return NoStoreReason::method;
+  }
+  const Lifetime lifetime =
+      freshnessLifetime(response, governing(response.fields, route), exchange, route);
+  if (!isExplicit(lifetime.source)) {
+    return NoStoreReason::method;
+  }
+  http::RequestHead asked = request;
+  asked.method = "GET";
+  const RequestDirectives directives = route.honor_request_cache_control
+                                           ? parseRequestDirectives(request.fields)
+                                           : RequestDirectives{};
+  return decideStore(asked, directives, response, exchange, route, route.set_cookie);
 }
 
 bool StoredFields::keeps(const http::Field& field) const {

@@ -12,8 +12,10 @@
 #include "source/base/types.h"
 #include "source/http/head.h"
 #include "source/http/hop_by_hop.h"
+#include "source/http/uri.h"
 #include "source/policy/cache_control.h"
 #include "source/policy/route_policy.h"
+#include "source/policy/targeted.h"
 #include "source/policy/times.h"
 
 namespace policy {
@@ -22,6 +24,7 @@ namespace policy {
 struct Exchange {
   base::UnixSeconds sent;
   base::UnixSeconds received;
+  uint32_t draw = 0;  // a random number, for RoutePolicy::ttl_jitter_percent
 };
 
 enum class NoStoreReason : uint8_t {
@@ -40,8 +43,11 @@ enum class NoStoreReason : uint8_t {
   too_large,
   too_many_tags,  // tags.h
   unavailable,    // the store takes nothing now: starting, stopping, or without a working disk
+  rule,           // one of the operator's no-store rules matched
+  min_uses,       // asked for too seldom yet
+  content_type,   // the path's extension promises another kind of content
 };
-inline constexpr size_t kNoStoreReasonCount = 15;
+inline constexpr size_t kNoStoreReasonCount = 18;
 std::string_view name(NoStoreReason reason);
 
 struct Store {
@@ -58,6 +64,13 @@ StoreDecision decideStore(const http::RequestHead& request, const RequestDirecti
                           const http::ResponseHead& response, Exchange exchange,
                           const RoutePolicy& route,
                           SetCookie cookies = SetCookie::store_if_explicit);
+
+// Whether a response to POST may be stored to answer a later GET of the same URI: only one with a
+// lifetime of its own and a Content-Location that is the target (RFC 9110 9.3.3). Else
+// NoStoreReason::method, or what decideStore() would say of a GET.
+StoreDecision decideStoreOfPost(const http::RequestHead& request, const http::Effective& target,
+                                const http::ResponseHead& response, Exchange exchange,
+                                const RoutePolicy& route);
 
 // Which fields of a response are kept with it. Not kept: hop-by-hop fields (RFC 9111 3.1), Age
 // (generated anew on every use), and those in Store::strip.
@@ -90,11 +103,11 @@ enum class LifetimeSource : uint8_t {
 std::string_view name(LifetimeSource source);
 struct Lifetime {
   LifetimeSource source = LifetimeSource::none;
-  uint32_t seconds = 0;   // after the route's minimum and maximum
-  bool adjusted = false;  // the route's minimum or maximum changed it
+  uint32_t seconds = 0;   // after the route's minimum, maximum and jitter
+  bool adjusted = false;  // one of these changed it
 };
-Lifetime freshnessLifetime(const http::ResponseHead& response, const ResponseDirectives& directives,
-                           base::UnixSeconds received, const RoutePolicy& route);
+Lifetime freshnessLifetime(const http::ResponseHead& response, const Governing& governing,
+                           Exchange exchange, const RoutePolicy& route);
 
 // age_value (RFC 9111 4.2.3, 5.1). One field line: its first member counts. Several lines, a member
 // repeated, or a first member that is no delta-seconds leave the age unknown: nullopt, and the

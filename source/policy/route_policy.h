@@ -21,6 +21,9 @@ struct KeySpec {
   std::vector<std::string>
       query_parameters_included;  // sorted; exact names, as in the query (not decoded)
   std::vector<std::string> query_parameters_excluded;  // sorted; a trailing '*' matches a prefix
+  bool normalise_path = false;       // "/%61" and "/a" share objects (RFC 3986 6.2.2)
+  std::vector<std::string> headers;  // count as if every response named them in Vary: lower case
+  std::vector<std::string> cookies;  // likewise, cookies of these names: sorted, case-sensitive
   friend bool operator==(const KeySpec&, const KeySpec&) = default;
 };
 
@@ -36,6 +39,36 @@ struct Heuristic {
   uint32_t fraction_percent = 10;  // of (Date - Last-Modified); 0 turns heuristics off
   uint32_t max_s = 86400;          // the longest lifetime that is guessed
   friend bool operator==(const Heuristic&, const Heuristic&) = default;
+};
+
+// How long past its time a response is served when the origin fails in one of three ways, where it
+// does not say so itself (RFC 5861 4). Without a value RoutePolicy::stale_if_error_s counts.
+struct StaleOn {
+  std::optional<uint32_t> connect_failure_s;  // no endpoint, no connection, or it broke
+  std::optional<uint32_t> timeout_s;          // no response in time
+  std::optional<uint32_t> server_error_s;     // 500, 502, 503, 504, or no valid HTTP
+  friend bool operator==(const StaleOn&, const StaleOn&) = default;
+};
+
+// Directives of the origin that an operator does not want to hear: bits of
+// RoutePolicy::ignored_directives.
+enum class Ignored : uint32_t {
+  no_store = 1U << 0,
+  no_cache = 1U << 1,
+  private_response = 1U << 2,
+  must_revalidate = 1U << 3,  // proxy-revalidate too
+  max_age = 1U << 4,
+  s_maxage = 1U << 5,
+  expires = 1U << 6,
+  stale_while_revalidate = 1U << 7,
+  stale_if_error = 1U << 8,
+};
+
+// What happens to the Cookie field of a request that the cache may answer.
+enum class RequestCookies : uint8_t {
+  forward,  // it reaches the origin, and counts only as far as the key or Vary names it
+  strip,    // only the cookies of the key reach the origin
+  bypass,   // a request with cookies passes the cache by
 };
 
 // Set-Cookie has no caching meaning (RFC 9111 7.3); what to do with it is the operator's choice.
@@ -63,6 +96,27 @@ struct RoutePolicy {
   SetCookie set_cookie = SetCookie::store_if_explicit;
   uint64_t collapse_timeout_ms =
       5000;  // wait for another's fetch this long, then fetch alone; 0: never wait
+  // Response fields that govern in place of Cache-Control and Expires, the first usable one (RFC
+  // 9213 2.2); lower case. "surrogate-control" has the syntax of the Edge Architecture note.
+  std::vector<std::string> targeted;
+  StaleOn stale_on;
+  uint32_t ignored_directives = 0;  // bits of Ignored
+  RequestCookies request_cookies = RequestCookies::forward;
+  uint32_t ttl_jitter_percent = 0;  // a lifetime is shortened by a random part of it, at most this
+  uint32_t min_uses = 1;            // requests of a key, of late, before it is stored
+  bool check_content_type = false;  // a path's extension must fit the Content-Type
+  // In place of what clients send: the first of these that a client accepts, or nothing. In the
+  // order of preference; lower case. Empty: as received.
+  std::vector<std::string> accept_encodings;
+  std::vector<std::string> accept_languages;
+
+  bool ignores(Ignored what) const {
+    return (ignored_directives & static_cast<uint32_t>(what)) != 0;
+  }
+  bool normalisesRequests() const {
+    return !accept_encodings.empty() || !accept_languages.empty() ||
+           request_cookies == RequestCookies::strip;
+  }
   friend bool operator==(const RoutePolicy&, const RoutePolicy&) = default;
 };
 

@@ -14,7 +14,10 @@ NoReuseReason objection(const RequestDirectives& asked, Traits traits, uint32_t 
   }
   // max-age=0 is how clients ask for an end-to-end revalidation: it holds within the first second,
   // too, in which the age is still 0.
-  if (asked.max_age && (*asked.max_age == 0 || age_s > *asked.max_age)) {
+  // That is what a reload sends; a fresh response that is immutable needs none (RFC 8246 2). A
+  // client that insists says no-cache.
+  const bool reload_is_idle = traits.has(Trait::immutable) && left_s > 0;
+  if (asked.max_age && !reload_is_idle && (*asked.max_age == 0 || age_s > *asked.max_age)) {
     return NoReuseReason::request_max_age;
   }
   if (asked.min_fresh && left_s < int64_t{*asked.min_fresh}) {

@@ -29,11 +29,13 @@ enum class Trait : uint32_t {
   has_etag = 1U << 2,
   has_strong_etag = 1U << 3,
   has_last_modified = 1U << 4,
-  immutable = 1U << 5,     // RFC 8246
-  heuristic = 1U << 6,     // the lifetime was guessed (RFC 9111 4.2.2)
-  operators = 1U << 7,     // the lifetime is the route's (default, by status, raised or cut)
-  server_error = 1U << 8,  // status 5xx: never served stale, lest it outlive the fault
-  hit_for_miss = 1U << 9,  // no response: a note that this key's responses are not stored
+  immutable = 1U << 5,            // RFC 8246
+  heuristic = 1U << 6,            // the lifetime was guessed (RFC 9111 4.2.2)
+  operators = 1U << 7,            // the lifetime is the route's (default, by status, raised or cut)
+  server_error = 1U << 8,         // status 5xx: never served stale, lest it outlive the fault
+  hit_for_miss = 1U << 9,         // no response: a note that this key's responses are not stored
+  own_stale_if_error = 1U << 10,  // stale-if-error is the response's, not the route's
+  targeted = 1U << 11,            // a targeted field governed (RFC 9213 2.2)
 };
 
 struct Traits {

@@ -8,6 +8,7 @@
 #include "source/http/date.h"
 #include "source/http/etag.h"
 #include "source/http/hop_by_hop.h"
+#include "source/policy/targeted.h"
 #include "source/policy/vary.h"
 
 namespace policy {
@@ -52,6 +53,8 @@ bool isReplaced(http::Name id, const UpstreamPlan& plan) {
       return true;
     case http::Name::via:
       return !plan.via.empty();
+    case http::Name::cdn_loop:
+      return !plan.cdn_loop.empty();
     default:
       return false;
   }
@@ -170,6 +173,7 @@ void planUpstream(const http::RequestHead& request, const UpstreamPlan& plan, ht
       appendJoined(fields, http::Name::x_forwarded_for, {}, plan.client_address, scratch);
   const Slice via = appendJoined(fields, http::Name::via, request.minor == 0 ? "1.0 " : "1.1 ",
                                  plan.via, scratch);
+  const Slice cdn_loop = appendJoined(fields, http::Name::cdn_loop, {}, plan.cdn_loop, scratch);
   add(out, http::Name::host, plan.host);
   for (const http::Field& field : fields.all()) {
     const bool dropped = hop_by_hop.covers(field) || framesMessage(field.id) ||
@@ -192,6 +196,12 @@ void planUpstream(const http::RequestHead& request, const UpstreamPlan& plan, ht
   add(out, http::Name::x_forwarded_host, plan.client_host);
   if (!plan.via.empty()) {
     add(out, http::Name::via, via.of(scratch));  // RFC 9110 7.6.3
+  }
+  if (!plan.cdn_loop.empty()) {
+    add(out, http::Name::cdn_loop, cdn_loop.of(scratch));  // RFC 8586 2
+  }
+  if (plan.surrogate) {
+    out.add("Surrogate-Capability", kSurrogateCapability);
   }
 }
 

@@ -27,6 +27,8 @@ struct UpstreamPlan {
   std::string_view client_host;     // X-Forwarded-Host; the authority the client asked for
   std::string_view client_address;  // appended to X-Forwarded-For; empty: none (no client waits)
   std::string_view via;             // pseudonym for Via; empty: no Via
+  std::string_view cdn_loop;        // our id in CDN-Loop (RFC 8586); empty: the field stays
+  bool surrogate = false;           // announce that Surrogate-Control is understood
   std::string_view etag;            // stored validators, for revalidate; empty: none
   std::string_view last_modified;
   std::string_view range;  // for rest, with a strong etag

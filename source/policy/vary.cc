@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "source/http/cookie.h"
 #include "source/http/grammar.h"
 #include "source/http/hop_by_hop.h"
 #include "source/http/list.h"
@@ -104,6 +106,10 @@ class VariantWriter {
   void write(std::string_view name) {
     out_.push_back('\n');
     out_.append(name);
+    if (name.starts_with(kCookieName)) {
+      writeCookie(name.substr(kCookieName.size()));
+      return;
+    }
     const http::Name id = http::nameOf(name);
     const Form form = formOf(id);
     members_ = 0;
@@ -127,6 +133,16 @@ class VariantWriter {
  private:
   static bool matches(const http::Field& field, http::Name id, std::string_view name) {
     return id != http::Name::other ? field.id == id : http::equalsIgnoreCase(field.name, name);
+  }
+
+  void writeCookie(std::string_view cookie) {
+    const http::Field* field = request_.find(http::Name::cookie);
+    if (field == nullptr || hop_by_hop_.covers(*field)) {
+      return;
+    }
+    if (const std::optional<std::string_view> value = http::findCookie(request_, cookie)) {
+      out_.append(": ").append(*value);
+    }
   }
 
   void appendLine(std::string_view value, Form form) {

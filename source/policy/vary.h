@@ -20,6 +20,10 @@ struct Vary {
 };
 Vary parseVary(const http::Fields& response);
 
+// Before a cookie's name where a name of a field could stand: the variant depends on the value of
+// that cookie alone. No field name has this character, so no response can ask for it.
+inline constexpr std::string_view kCookieName = "cookie;";
+
 // Accept-Language and Accept-Encoding values with more members than this are not sorted.
 inline constexpr size_t kMaxSortedMembers = 64;
 
@@ -28,7 +32,8 @@ inline constexpr size_t kMaxSortedMembers = 64;
 // normalised as far as that is free of meaning: lines joined by ", ", white space around commas
 // removed outside of quotes (not in fields that are no lists, such as User-Agent and Cookie);
 // Accept-Encoding and Accept-Language in lower case, without ";q=1", their members sorted. Fields
-// that Connection removes before forwarding count as absent. Nothing is appended without names.
+// that Connection removes before forwarding count as absent. A kCookieName gives the first cookie
+// of that name, byte by byte. Nothing is appended without names.
 void appendVariantKey(std::span<const std::string> names, const http::Fields& request,
                       std::string& key);
 

@@ -126,6 +126,42 @@ TEST(UpstreamError, StaleIfError) {  // RFC 5861 4, RFC 9111 4.2.4
   EXPECT_EQ(answer({5, {Trait::hit_for_miss}, 30}), error);
 }
 
+TEST(UpstreamError, TheOperatorTellsClassesOfFailuresApart) {
+  RoutePolicy route = enabledRoute();
+  route.stale_on = StaleOn{.connect_failure_s = 300, .timeout_s = 200, .server_error_s = 100};
+  struct Row {
+    UpstreamFailure what;
+    uint32_t allowed_s;
+  };
+  const Row rows[] = {{UpstreamFailure::no_endpoint, 300}, {UpstreamFailure::connect, 300},
+                      {UpstreamFailure::reset, 300},       {UpstreamFailure::truncated, 300},
+                      {UpstreamFailure::timeout, 200},     {UpstreamFailure::status, 100},
+                      {UpstreamFailure::bad_response, 100}};
+  const auto stale = [&route](UpstreamFailure what, int64_t staleness_s, Traits traits) {
+    const Times times{clampSeconds(kNow.s - 1000), clampSeconds(kNow.s - staleness_s)};
+    return onUpstreamError(what, times, traits, {}, route, kNow) == ErrorAnswer::serve_stale;
+  };
+  for (const Row& row : rows) {
+    Traits traits;
+    traits.sie_s = 50;  // the route's stale_if_error
+    EXPECT_TRUE(stale(row.what, row.allowed_s - 1, traits)) << name(row.what);
+    EXPECT_FALSE(stale(row.what, row.allowed_s, traits)) << name(row.what);
+    // RFC 5861 4: what the response says itself counts.
+    traits.set(Trait::own_stale_if_error);
+    EXPECT_TRUE(stale(row.what, 49, traits)) << name(row.what);
+    EXPECT_FALSE(stale(row.what, 50, traits)) << name(row.what);
+    traits.clear(Trait::own_stale_if_error);
+    traits.set(Trait::must_revalidate);  // RFC 9111 4.2.4
+    EXPECT_FALSE(stale(row.what, 1, traits)) << name(row.what);
+  }
+  route.stale_on = StaleOn{};
+  route.stale_on.timeout_s = 0;
+  Traits traits;
+  traits.sie_s = 50;
+  EXPECT_FALSE(stale(UpstreamFailure::timeout, 1, traits));
+  EXPECT_TRUE(stale(UpstreamFailure::connect, 49, traits));
+}
+
 TEST(UpstreamError, AFreshResponseServesAClientThatWantedValidation) {  // RFC 9111 5.2.1.4
   EXPECT_EQ(answer({-1}), ErrorAnswer::serve_stale);
   EXPECT_EQ(answer({-1, {Trait::must_revalidate}}), ErrorAnswer::serve_stale);

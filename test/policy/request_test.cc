@@ -135,6 +135,24 @@ TEST(CacheKey, NeverMakesDifferentBytesEqual) {
   }
 }
 
+TEST(ClassifyRequest, CookiesBypassWhereTheOperatorSaysSo) {
+  RoutePolicy route = enabledRoute();
+  route.request_cookies = RequestCookies::bypass;
+  EXPECT_EQ(bypassOf(get({{"Cookie", "a=1"}}), route), "cookie");
+  EXPECT_EQ(bypassOf(get(), route), "lookup");
+  route.request_cookies = RequestCookies::strip;
+  EXPECT_EQ(bypassOf(get({{"Cookie", "a=1"}}), route), "lookup");
+}
+
+TEST(CacheKey, NormalisesThePathWhereTheOperatorSaysSo) {  // RFC 3986 6.2.2.1, 6.2.2.2
+  KeySpec spec;
+  spec.normalise_path = true;
+  EXPECT_EQ(keyOf({"a", "/%61%2f%C3%a4%zz%", "x=%61"}, spec), "http://a/a%2F%C3%A4%zz%?x=%61");
+  EXPECT_EQ(keyOf({"a", "/a%2F", {}}, spec), "http://a/a%2F");
+  EXPECT_EQ(keyOf({"a", "/a", {}}, spec), "http://a/a");
+  EXPECT_EQ(keyOf({"a", "/%7Eb/%41", ""}, spec), keyOf({"a", "/~b/A", ""}, spec));
+}
+
 TEST(CacheKey, LeavesOutSchemeOrHost) {
   KeySpec spec;
   spec.exclude_scheme = true;

@@ -318,6 +318,37 @@ TEST(DecideStore, MinimumAndMaximumLifetime) {
   EXPECT_EQ(freshWith(""), std::nullopt);  // the minimum raises explicit lifetimes only
 }
 
+TEST(DecideStore, JitterOnlyShortens) {
+  RoutePolicy route = enabledRoute();
+  route.ttl_jitter_percent = 10;
+  struct Row {
+    uint32_t draw;
+    int64_t fresh_s;
+  };
+  for (const Row& row : {Row{0, 1000}, Row{UINT32_MAX / 2, 950}, Row{UINT32_MAX, 900}}) {
+    const StoreDecision decision =
+        decideStore(get(), {}, ok({{"Cache-Control", "max-age=1000"}}),
+                    Exchange{kNow, kNow, row.draw}, route, SetCookie::store_if_explicit);
+    EXPECT_EQ(freshFor(decision), row.fresh_s) << row.draw;
+    EXPECT_EQ(std::get<Store>(decision).traits.has(Trait::operators), row.fresh_s < 1000);
+  }
+  route.ttl_jitter_percent = 0;
+  const StoreDecision exact =
+      decideStore(get(), {}, ok({{"Cache-Control", "max-age=1000"}}),
+                  Exchange{kNow, kNow, UINT32_MAX}, route, SetCookie::store_if_explicit);
+  EXPECT_EQ(freshFor(exact), 1000);
+}
+
+TEST(DecideStore, OperatorsKeyPartsAreLikeVary) {
+  RoutePolicy route = enabledRoute();
+  route.key.headers = {"accept", "x-tenant"};
+  route.key.cookies = {"Plan"};
+  const StoreDecision decision =
+      decide(get(), ok({{"Cache-Control", "max-age=60"}, {"Vary", "X-Tenant, Foo"}}), route);
+  EXPECT_EQ(std::get<Store>(decision).vary,
+            (std::vector<std::string>{"accept", "cookie;Plan", "foo", "x-tenant"}));
+}
+
 TEST(DecideStore, LengthLimit) {
   RoutePolicy route = enabledRoute();
   route.max_object_bytes = 100;

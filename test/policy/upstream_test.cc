@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,31 @@ Lines plan(const http::RequestHead& asked, const UpstreamPlan& how) {
   std::string scratch;
   planUpstream(asked, how, out, scratch);
   return linesOf(out);
+}
+
+TEST(PlanUpstream, AddsToCdnLoop) {  // RFC 8586 2
+  UpstreamPlan how;
+  const auto asked =
+      get({{"Host", "a"}, {"CDN-Loop", "x; v=1"}, {"CDN-Loop", "y"}, {"Connection", "cdn-loop"}});
+  const auto hasLine = [](const Lines& lines, std::string_view line) {
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  };
+  EXPECT_TRUE(hasLine(plan(asked, how), "CDN-Loop: x; v=1"));  // never removed
+  EXPECT_TRUE(hasLine(plan(asked, how), "CDN-Loop: y"));
+  how.cdn_loop = "me";
+  EXPECT_TRUE(hasLine(plan(asked, how), "CDN-Loop: x; v=1, y, me"));
+  EXPECT_FALSE(hasLine(plan(asked, how), "CDN-Loop: y"));
+  EXPECT_TRUE(hasLine(plan(get(), how), "CDN-Loop: me"));
+}
+
+TEST(PlanUpstream, AnnouncesItselfAsASurrogate) {  // Edge Architecture 2.1
+  UpstreamPlan how;
+  const std::string line = "Surrogate-Capability: ringfence=\"Surrogate/1.0\"";
+  Lines lines = plan(get(), how);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 0);
+  how.surrogate = true;
+  lines = plan(get(), how);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 1);
 }
 
 TEST(PlanUpstream, HopByHopAndFramingFieldsGo) {  // RFC 9110 7.6.1
