@@ -78,9 +78,11 @@ struct ListReport {
 };
 
 struct LookupReport {
-  std::string error;  // not empty: a sentence; nothing else is set
-  std::string key;    // the primary key looked for
-  std::string route;  // of the listener that would have answered, if any
+  std::string error;     // not empty: a sentence; nothing else is set
+  std::string key;       // the primary key looked for
+  std::string listener;  // the first whose routes would take the URL to the cache; empty: none
+  std::string virtual_host;
+  std::string route;  // its name, or "routes[N]"
   uint16_t owner_shard = 0;
   uint16_t stripe = 0;
   // What was found: the fields of shard::LookupObject that are replies.
@@ -95,8 +97,11 @@ struct LookupReport {
   policy::Times times;
   policy::Traits traits;
   std::optional<uint64_t> length;
-  std::string would;  // what a GET would get now: a policy::Serve name, or "miss"
-  std::string why;    // why not fresh: a policy::NoReuseReason name
+  std::string freshness_source;  // a policy::LifetimeSource name
+  std::string freshness_field;   // the targeted field that governs; empty: Cache-Control, Expires
+  std::string not_stored;        // of a hit-for-miss note: a policy::NoStoreReason name
+  std::string would;             // what a GET would get now: a policy::Serve name, or "bypass"
+  std::string why;  // why not fresh: a policy::NoReuseReason name, or a policy::BypassReason
 };
 
 class Control {

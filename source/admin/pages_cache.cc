@@ -266,6 +266,8 @@ constexpr TraitName kTraits[] = {
     {policy::Trait::heuristic, "heuristic"},
     {policy::Trait::operators, "operators"},
     {policy::Trait::server_error, "server_error"},
+    {policy::Trait::own_stale_if_error, "own_stale_if_error"},
+    {policy::Trait::targeted, "targeted"},
 };
 
 void writeHead(JsonWriter& out, std::string_view text) {
@@ -297,6 +299,8 @@ void writeObject(JsonWriter& out, const LookupReport& report, base::UnixSeconds 
   out.member("age_s", policy::ageOf(report.times, now));
   out.member("freshness_lifetime_s",
              int64_t{report.times.fresh_until_s} - int64_t{report.times.birth_s});
+  out.member("freshness_source", report.freshness_source);
+  out.member("freshness_field", report.freshness_field);
   out.member("ttl_s", policy::freshnessLeft(report.times, now));
   out.member("born_at", formatTime(report.times.birth_s));
   out.member("fresh_until", formatTime(report.times.fresh_until_s));
@@ -434,6 +438,8 @@ rt::Task<Reply> lookupPage(Context& context, const Arguments& arguments) {
   out.member("cache", chosen.name);
   out.member("url", url);
   out.member("key", report.key);
+  out.member("listener", report.listener);
+  out.member("virtual_host", report.virtual_host);
   out.member("route", report.route);
   out.member("owner_shard", report.owner_shard);
   out.member("stripe", report.stripe);
@@ -441,6 +447,9 @@ rt::Task<Reply> lookupPage(Context& context, const Arguments& arguments) {
   out.member("state", foundName(report.found));
   out.member("would", report.would);
   out.member("why", report.why);
+  if (report.found == cache::Found::hit_for_miss) {
+    out.member("not_stored", report.not_stored);
+  }
   if (report.found == cache::Found::object) {
     writeObject(out, report, context.reactor.turn().wall);
   }

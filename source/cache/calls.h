@@ -22,6 +22,17 @@ namespace cache {
 
 class Fill;
 
+// A hit-for-miss note says in its serial number why the response was not stored, so that whoever
+// asks about the key can be told.
+inline constexpr uint64_t kReasonsInNote = 32;
+static_assert(policy::kNoStoreReasonCount <= kReasonsInNote);
+constexpr uint64_t noteSerial(uint64_t number, policy::NoStoreReason why) {
+  return number * kReasonsInNote + static_cast<uint64_t>(why);
+}
+constexpr policy::NoStoreReason reasonOfNote(const store::Entry& note) {
+  return static_cast<policy::NoStoreReason>(note.serial() % kReasonsInNote);
+}
+
 enum class Verb : rt::Verb {
   acquire,
   await_head,
@@ -31,8 +42,9 @@ enum class Verb : rt::Verb {
   purge,
   invalidate,
   list,
+  keep,
 };
-inline constexpr rt::Verb kVerbCount = 8;
+inline constexpr rt::Verb kVerbCount = 9;
 constexpr rt::Verb verb(Verb v) {
   return static_cast<rt::Verb>(v);
 }
@@ -44,6 +56,7 @@ struct Subscription {
   uint64_t position = 0;            // bytes of the body that were handed out
   struct FillPart* held = nullptr;  // memory lent with the last pull
   bool leader = false;              // an answer that is not stored is for this one
+  uint8_t interims = 0;             // interim responses that it was given
   bool released = false;            // look for an answer elsewhere
 };
 
@@ -53,7 +66,8 @@ struct FillRequest {
   std::string_view raw_head;  // the bytes that head's views point into
   const http::Effective* uri = nullptr;
   std::string_view client_address;
-  std::string_view via;  // of the snapshot, which the fill keeps
+  std::string_view via;  // of the snapshot, which the fill keeps; so is the next
+  std::string_view cdn_loop;
   const std::shared_ptr<const config::Snapshot>* snapshot = nullptr;
   const config::VirtualHost* host = nullptr;
   const config::Route* route = nullptr;
@@ -92,6 +106,7 @@ enum class FillHead : uint8_t {
   response,   // a response streams: info is set
   validated,  // the stored object was found current: look again and serve it
   released,   // fetch alone: the response is for others (not stored, another variant)
+  interim,    // an interim response (RFC 9110 15.2) for the leader: interim is set; ask again
   failed,     // no response: failure is set
   timed_out,  // waited too long: fetch alone
 };
@@ -114,6 +129,7 @@ struct AwaitHeadCall : rt::CallHeader {
   uint64_t deadline_ns = UINT64_MAX;
   // Reply.
   FillHead how = FillHead::failed;
+  std::string_view interim;  // a whole head; valid while subscribed
   FillInfo info;
   policy::UpstreamFailure failure = policy::UpstreamFailure::connect;
 };
@@ -198,6 +214,21 @@ struct InvalidateCall : rt::CallHeader {
   std::optional<store::Entry> only;  // nothing but this entry, which is of no use
   // Reply.
   bool found = false;
+  uint64_t epoch = 0;  // of the stripe: each purge and invalidation begins another
+};
+
+// Stores a whole response that came past the cache, unless something was purged or invalidated in
+// the stripe since `epoch`. Everything is borrowed until the reply.
+struct KeepCall : rt::CallHeader {
+  KeepCall() { rt::CallHeader::verb = cache::verb(Verb::keep); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  std::string_view key;
+  const StoredHead* head = nullptr;
+  std::span<const std::byte> body;  // at most store::kMaxObjectBody
+  uint64_t epoch = 0;
+  // Reply.
+  bool stored = false;
 };
 
 }  // namespace cache

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "source/cache/labels.h"
+#include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
 #include "source/http/codec.h"
+#include "source/http/hop_by_hop.h"
+#include "source/http/serialize.h"
+#include "source/policy/normalise.h"
 #include "source/policy/vary.h"
 
 namespace cache {
@@ -15,7 +19,7 @@ namespace {
 bool passesSoon(policy::NoStoreReason why, uint16_t status) {
   return why == policy::NoStoreReason::request_no_store || status >= 500 ||
          why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled ||
-         why == policy::NoStoreReason::unavailable;
+         why == policy::NoStoreReason::unavailable || why == policy::NoStoreReason::min_uses;
 }
 
 }  // namespace
@@ -30,6 +34,7 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
       raw_head_(request.raw_head),
       client_address_(request.client_address),
       via_(request.via),
+      cdn_loop_(request.cdn_loop),
       snapshot_(*request.snapshot),
       host_(request.host),
       route_(request.route),
@@ -52,6 +57,8 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
   uri_ = uri.value();
   appendDirectoryLabels(primary_key_, stripe.shared().hash_seed, labels_);
   directories_ = labels_.size();
+  http::Fields spare;
+  policy::normaliseRequest(route_->policy, request_.fields, spare, normal_text_);
   if (!stored_text_.empty()) {
     const http::ParseOutcome stored = http::parseResponseHead(stored_text_, limits, stored_);
     CHECK(std::holds_alternative<http::Parsed>(stored));
@@ -116,6 +123,13 @@ bool Fill::abandoned() const {
 rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
   rt::CancelScope never;
   while (!has_head_ && !ended_) {
+    // What hints at the final response is for the client whose request caused it: others may get
+    // another.
+    if (call.subscription->leader && call.subscription->interims < interims_.size()) {
+      call.how = FillHead::interim;
+      call.interim = interims_[call.subscription->interims++];
+      co_return;
+    }
     const rt::WaitQueue::Woken how =
         co_await progress_.wait(never, base::MonoTime{call.deadline_ns});
     if (how == rt::WaitQueue::Woken::timed_out) {
@@ -165,6 +179,8 @@ rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
   plan.uri = &uri_;
   plan.client_address = client_address_;
   plan.via = via_;
+  plan.cdn_loop = cdn_loop_;
+  plan.interim = this;
   plan.kind = kind;
   if (kind == policy::FetchKind::revalidate) {
     plan.validators = policy::validatorsOf(stored_.fields, stripe_.now());
@@ -173,13 +189,31 @@ rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
   co_return std::move(outcome);
 }
 
+void Fill::onInterim(const http::ResponseHead& head) {
+  // 100 is about the body of a request, and ours has none.
+  if (head.status == 100 || interims_.size() == kMaxInterims) {
+    return;
+  }
+  std::string text;
+  http::appendStatusLine(text, head.status, head.reason);
+  const http::HopByHop hop(head.fields);
+  for (const http::Field& field : head.fields.all()) {
+    if (!hop.covers(field)) {
+      http::appendField(text, field.name, field.value);
+    }
+  }
+  http::appendHeadEnd(text);
+  interims_.push_back(std::move(text));
+  wake();
+}
+
 rt::Task<void> Fill::run() {
   policy::FetchKind kind =
       stored_text_.empty() ? policy::FetchKind::fill : policy::FetchKind::revalidate;
   bool again = true;
   while (again) {
     again = false;
-    policy::Exchange exchange{stripe_.now(), {}};
+    policy::Exchange exchange{stripe_.now(), {}, stripe_.draw()};
     FetchOutcome outcome = co_await fetch(kind);
     exchange.received = stripe_.now();
     if (outcome.stream == nullptr) {
@@ -227,22 +261,18 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
     length.reset();  // has no content, and no length of it (RFC 9110 8.6)
   }
   policy::Store* store = std::get_if<policy::Store>(&decision);
-  const bool for_leader = store != nullptr && !store->strip.empty();
-  policy::Store nothing{};
-  hideTags(store != nullptr ? *store : nothing);
+  policy::Store nothing;
+  nothing.strip = policy::strippedFromAll(route_->policy);
+  const bool for_leader = store != nullptr && store->strip != nothing.strip;
+  policy::hideTagFields(tagRules(), store != nullptr ? store->strip : nothing.strip);
   HeadText text = makeHeadText(
       response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing), length,
       exchange.received);
-  if (store != nullptr && !stripe_.canStore()) {
-    decision = policy::NoStoreReason::unavailable;
-    store = nullptr;
-  } else if (store != nullptr && !takeTags(response.fields)) {
-    decision = policy::NoStoreReason::too_many_tags;
-    store = nullptr;
-  } else if (store != nullptr &&
-             (oversized() || !metaFits(text.text.size()) || !chooseKey(*store))) {
-    decision = policy::NoStoreReason::too_large;
-    store = nullptr;
+  if (store != nullptr) {
+    if (const std::optional<policy::NoStoreReason> why = refuse(response, *store, text.text)) {
+      decision = *why;
+      store = nullptr;
+    }
   }
   if (store != nullptr && for_leader) {
     leader_text_ = fullText(response, *store, length);
@@ -276,8 +306,8 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
 std::string Fill::fullText(const http::ResponseHead& response, const policy::Store& store,
                            std::optional<uint64_t> length) const {
   policy::Store keeping = store;
-  keeping.strip.clear();
-  hideTags(keeping);
+  keeping.strip = policy::strippedFromAll(route_->policy);
+  policy::hideTagFields(tagRules(), keeping.strip);
   return makeHeadText(response, policy::StoredFields(response.fields, keeping), length,
                       base::UnixSeconds{info_.head.received_s})
       .text;
@@ -287,39 +317,21 @@ const policy::TagRules& Fill::tagRules() const {
   return snapshot_->caches[route_->cache].tags;
 }
 
-// Fields that are for the cache alone are not sent on.
-void Fill::hideTags(policy::Store& store) const {
-  const policy::TagRules& rules = tagRules();
-  for (const policy::TagField& field : rules.fields) {
-    if (rules.strip) {
-      store.strip.push_back(field.name);
-    }
-  }
-}
-
 // The response's tags become the object's, and their labels known to purges; those that were made
 // while the tags were not known are asked now. False when there are too many.
 bool Fill::takeTags(const http::Fields& response) {
-  std::vector<std::string_view> tags;
-  if (!policy::tagsOf(response, tagRules(), tags)) {
+  const std::optional<std::string> tags = joinTags(response, tagRules());
+  if (!tags.has_value()) {
     return false;
   }
-  std::string joined;
-  for (const std::string_view tag : tags) {
-    joined.append(joined.empty() ? "" : "\n").append(tag);
-  }
-  useTags(joined);
+  useTags(*tags);
   return true;
 }
 
 void Fill::useTags(std::string_view tags) {
   tags_ = tags;
   labels_.resize(directories_);
-  for (std::string_view left = tags_; !left.empty();) {
-    const size_t end = std::min(left.find('\n'), left.size());
-    labels_.push_back(tagLabel(left.substr(0, end), stripe_.shared().hash_seed));
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
+  appendTagLabels(tags_, stripe_.shared().hash_seed, labels_);
   if (stripe_.purgedSince(number_, labels_)) {
     purge();
   }
@@ -331,10 +343,34 @@ bool Fill::metaFits(size_t head_bytes) const {
          store::kMaxMetaBytes;
 }
 
+// Why a response that HTTP lets us store is not stored here and now.
+std::optional<policy::NoStoreReason> Fill::refuse(const http::ResponseHead& response,
+                                                  const policy::Store& store,
+                                                  const std::string& head) {
+  if (!stripe_.canStore()) {
+    return policy::NoStoreReason::unavailable;
+  }
+  if (const std::optional<Refusal> refusal = operatorsRefusal(*route_, request_, uri_, response)) {
+    refused_for_request_ = refusal->of_request;
+    return refusal->why;
+  }
+  // What replaces a stored object has been asked for often enough before.
+  if (!stored_entry_.has_value() && stripe_.uses(hash_) < route_->policy.min_uses) {
+    return policy::NoStoreReason::min_uses;
+  }
+  if (!takeTags(response.fields)) {
+    return policy::NoStoreReason::too_many_tags;
+  }
+  if (oversized() || !metaFits(head.size()) || !chooseKey(store)) {
+    return policy::NoStoreReason::too_large;
+  }
+  return std::nullopt;
+}
+
 // Requests for this key need not wait for one another for a while.
 void Fill::rememberMiss() {
-  if (!passesSoon(info_.why_not, info_.head.status)) {
-    stripe_.publishHitForMiss(hash_, kHitForMiss_s);
+  if (!refused_for_request_ && !passesSoon(info_.why_not, info_.head.status)) {
+    stripe_.publishHitForMiss(hash_, kHitForMiss_s, info_.why_not);
   } else if (stored_entry_.has_value() && info_.head.status < 500) {
     stripe_.index().eraseIf(hash_, *stored_entry_);
   }

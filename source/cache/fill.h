@@ -47,7 +47,7 @@ struct FillPart {
   bool retired = false;  // no longer in the row: goes with its last reader
 };
 
-class Fill {
+class Fill final : private InterimSink {
  public:
   static constexpr uint32_t kChunkBody = 508 << 10;  // a chunk record fits a 512 KiB buffer
   static constexpr uint32_t kPassPart = 64 << 10;    // of a response that is not stored
@@ -56,6 +56,7 @@ class Fill {
   static constexpr uint32_t kWaiters = 16384;
   static constexpr uint64_t kFinishBytes = 32 << 20;
   static constexpr uint32_t kHitForMiss_s = 120;
+  static constexpr size_t kMaxInterims = 4;  // further ones are dropped
 
   // Copies what it needs of the request.
   Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::CancelScope& parent);
@@ -96,13 +97,13 @@ class Fill {
 
  private:
   // fill.cc
+  void onInterim(const http::ResponseHead& head) override;
   rt::Task<FetchOutcome> fetch(policy::FetchKind kind);
   void fail(policy::UpstreamFailure failure);
   void decide(const http::ResponseHead& response, policy::Exchange exchange,
               std::optional<uint64_t> length);
   bool chooseKey(const policy::Store& store);
   const policy::TagRules& tagRules() const;
-  void hideTags(policy::Store& store) const;
   bool takeTags(const http::Fields& response);
   void useTags(std::string_view tags);
   bool metaFits(size_t head_bytes) const;
@@ -110,6 +111,8 @@ class Fill {
     return static_cast<uint32_t>(meta_.size() + labels_.size() * sizeof(store::Label));
   }
   void rememberMiss();
+  std::optional<policy::NoStoreReason> refuse(const http::ResponseHead& response,
+                                              const policy::Store& store, const std::string& head);
   std::string fullText(const http::ResponseHead& response, const policy::Store& store,
                        std::optional<uint64_t> length) const;
   bool fits(const http::Fields& request) const;
@@ -156,7 +159,9 @@ class Fill {
   http::AuthorityBuffer authority_;
   http::Effective uri_;
   std::string client_address_;
-  std::string_view via_;  // of snapshot_
+  std::string normal_text_;  // what fields of request_ view that were normalised
+  std::string_view via_;     // of snapshot_
+  std::string_view cdn_loop_;
   std::shared_ptr<const config::Snapshot> snapshot_;
   const config::VirtualHost* host_;
   const config::Route* route_;
@@ -177,10 +182,12 @@ class Fill {
   FillHead how_ = FillHead::failed;
   policy::UpstreamFailure failure_ = policy::UpstreamFailure::connect;
   FillInfo info_;
+  std::deque<std::string> interims_;  // heads; each stays where it is
   std::string head_text_;
   std::string leader_text_;  // with the fields that are for its client alone, if there are any
   bool storing_ = false;
-  bool passing_ = false;  // not stored: for the leader alone
+  bool passing_ = false;              // not stored: for the leader alone
+  bool refused_for_request_ = false;  // by a rule that this request alone matches
   std::vector<std::byte> meta_;
   std::string tags_;                  // joined by line feeds
   std::vector<store::Label> labels_;  // of the directories, then of the tags

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "source/cache/fill.h"
+#include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
 
 namespace cache {
@@ -19,7 +20,7 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   policy::StoreDecision decision = policy::decideStore(request_, directives_, merged, exchange,
                                                        route_->policy, route_->policy.set_cookie);
   policy::Store* store = std::get_if<policy::Store>(&decision);
-  if (store == nullptr) {
+  if (store == nullptr || operatorsRefusal(*route_, request_, uri_, merged).has_value()) {
     co_return false;
   }
   const std::optional<store::Entry> now = stripe_.index().find(hash_);
@@ -51,7 +52,7 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   if (purged_) {
     co_return false;
   }
-  hideTags(*store);
+  policy::hideTagFields(tagRules(), store->strip);
   HeadText text = makeHeadText(merged, policy::StoredFields(merged.fields, *store),
                                large ? record.header.object_length : record.header.body_length,
                                exchange.received);

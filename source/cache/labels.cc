@@ -41,6 +41,26 @@ void appendDirectoryLabels(std::string_view key, uint64_t seed, std::vector<stor
   eachDirectory(key, [&](size_t end) { out.push_back(directoryLabel(key.substr(0, end), seed)); });
 }
 
+std::optional<std::string> joinTags(const http::Fields& response, const policy::TagRules& rules) {
+  std::vector<std::string_view> tags;
+  if (!policy::tagsOf(response, rules, tags)) {
+    return std::nullopt;
+  }
+  std::string joined;
+  for (const std::string_view tag : tags) {
+    joined.append(joined.empty() ? "" : "\n").append(tag);
+  }
+  return joined;
+}
+
+void appendTagLabels(std::string_view joined, uint64_t seed, std::vector<store::Label>& out) {
+  while (!joined.empty()) {
+    const size_t end = std::min(joined.find('\n'), joined.size());
+    out.push_back(tagLabel(joined.substr(0, end), seed));
+    joined.remove_prefix(std::min(end + 1, joined.size()));
+  }
+}
+
 store::Selector selectTag(std::string_view tag, uint64_t seed) {
   return store::Selector{tagLabel(tag, seed), {}};
 }

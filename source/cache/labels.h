@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,11 @@ static_assert(kMaxDirectories + policy::kMaxTags <= store::kMaxLabels);
 store::Label tagLabel(std::string_view tag, uint64_t seed);
 // `key` is a primary key as policy::cacheKey writes it.
 void appendDirectoryLabels(std::string_view key, uint64_t seed, std::vector<store::Label>& out);
+
+// A response's tags as they are kept with it: joined by line feeds, which no field has. nullopt
+// when there are too many.
+std::optional<std::string> joinTags(const http::Fields& response, const policy::TagRules& rules);
+void appendTagLabels(std::string_view joined, uint64_t seed, std::vector<store::Label>& out);
 
 store::Selector selectTag(std::string_view tag, uint64_t seed);
 // Keys that begin with this text, which policy::cacheKey wrote of an absolute URL: it has a path.

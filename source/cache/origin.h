@@ -19,6 +19,13 @@
 
 namespace cache {
 
+// An ear for interim responses to a fetch (RFC 9110 15.2). The head is valid during the call only.
+class InterimSink {
+ public:
+  virtual ~InterimSink() = default;
+  virtual void onInterim(const http::ResponseHead& head) = 0;
+};
+
 // What to ask for. Everything is borrowed for the time of the fetch and its stream.
 struct FetchPlan {
   const config::Snapshot* snapshot = nullptr;
@@ -27,10 +34,12 @@ struct FetchPlan {
   const http::RequestHead* request = nullptr;  // the client's
   const http::Effective* uri = nullptr;
   std::string_view client_address;
-  std::string_view via;  // the listener's pseudonym; empty: no Via
+  std::string_view via;       // the listener's pseudonym; empty: no Via
+  std::string_view cdn_loop;  // likewise for CDN-Loop
   policy::FetchKind kind = policy::FetchKind::fill;
-  policy::Validators validators;  // for revalidate, and with an entity tag for rest
-  std::string_view range;         // for rest
+  policy::Validators validators;   // for revalidate, and with an entity tag for rest
+  std::string_view range;          // for rest
+  InterimSink* interim = nullptr;  // nullptr: nobody listens
 };
 
 // A response whose head has arrived. close() is awaited before it is destroyed.

@@ -267,14 +267,20 @@ rt::Task<void> ShardCache::forget(const Keys& keys, store::Entry entry) {
   co_await this->call(keys.stripe, call);
 }
 
-rt::Task<bool> ShardCache::invalidate(const Keys& keys) {
+rt::Task<void> ShardCache::keep(const Keys& keys, KeepCall& call) {
+  call.cache = index_;
+  call.stripe = base::index(keys.stripe);
+  co_await this->call(keys.stripe, call);
+}
+
+rt::Task<ShardCache::Invalidated> ShardCache::invalidate(const Keys& keys) {
   InvalidateCall call;
   call.cache = index_;
   call.stripe = base::index(keys.stripe);
   call.hash = keys.primary_hash;
   call.key = keys.primary;
   co_await this->call(keys.stripe, call);
-  co_return call.found;
+  co_return Invalidated{call.found, call.epoch};
 }
 
 rt::Task<bool> ShardCache::awaitFlush(base::StripeId stripe) {
@@ -310,6 +316,7 @@ CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>
   peers.serve(verb(Verb::purge), &serve<PurgeCall, &Stripe::purge>, this);
   peers.serve(verb(Verb::invalidate), &serve<InvalidateCall, &Stripe::invalidate>, this);
   peers.serve(verb(Verb::list), &serve<ListCall, &Stripe::list>, this);
+  peers.serve(verb(Verb::keep), &serve<KeepCall, &Stripe::keep>, this);
 }
 
 Stripe& CallServer::stripeOf(uint16_t cache, uint16_t stripe) {

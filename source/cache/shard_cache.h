@@ -79,7 +79,13 @@ class ShardCache {
   rt::Task<AwaitHeadCall> awaitHead(Reader& reader, const http::Fields& request,
                                     base::MonoTime deadline);
   // What is stored under the primary key is not to be used any more (RFC 9111 4.4).
-  rt::Task<bool> invalidate(const Keys& keys);
+  struct Invalidated {
+    bool found = false;
+    uint64_t epoch = 0;  // of the stripe, for keep()
+  };
+  rt::Task<Invalidated> invalidate(const Keys& keys);
+  // Sets the call's cache and stripe, and makes it.
+  rt::Task<void> keep(const Keys& keys, KeepCall& call);
   // The owner drops this entry, if it is still the key's: a note that the key is not stored when a
   // response that can be has come, or an object whose record is damaged.
   rt::Task<void> forget(const Keys& keys, store::Entry entry);

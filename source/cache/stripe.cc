@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "source/cache/labels.h"
+
 namespace cache {
 namespace {
 
@@ -73,9 +75,19 @@ void Stripe::spawn(rt::Task<void> task) {
 
 // Fills.
 
+void Stripe::noteUse(const FillRequest& request, base::Hash128 hash) {
+  if (request.route->policy.min_uses > 1) {
+    if (uses_ == nullptr) {
+      uses_ = std::make_unique<store::FrequencySketch>(kUseKeys);
+    }
+    uses_->add(hash);
+  }
+}
+
 void Stripe::acquire(AcquireCall& call) {
   const FillRequest& request = *call.request;
   const base::Hash128 hash = shared_.hash(request.key);
+  noteUse(request, hash);
   const auto running = by_key_.find(hash);
   if (running != by_key_.end() && running->second->key() == request.key &&
       running->second->joinable(now())) {
@@ -139,10 +151,11 @@ void Stripe::reap(Fill& fill) {
   }
 }
 
-void Stripe::publishHitForMiss(base::Hash128 hash, uint32_t ttl_s) {
+void Stripe::publishHitForMiss(base::Hash128 hash, uint32_t ttl_s, policy::NoStoreReason why) {
   stats_.hit_for_miss++;
+  const uint64_t serial = noteSerial(++serials_, why);
   const uint32_t until_s = policy::clampSeconds(now().s + ttl_s);
-  index().publish(hash, store::Entry::makeUnplaced(hash, store::EntryKind::hit_for_miss, ++serials_,
+  index().publish(hash, store::Entry::makeUnplaced(hash, store::EntryKind::hit_for_miss, serial,
                                                    index().expiryFor(until_s)));
 }
 
@@ -219,10 +232,19 @@ rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
   services_.peers->reply(*call);
 }
 
+// What is being kept, or will be kept, of a response that came before this is not.
+void Stripe::beginEpoch() {
+  epoch_++;
+  for (bool* doomed : keeping_) {
+    *doomed = true;
+  }
+}
+
 void Stripe::purgeFills(const PurgeCall& call) {
   if (call.selector == nullptr && !call.everything) {
     return purgeFillsOf(call.key);
   }
+  beginEpoch();
   for (const auto& [number, fill] : fills_) {
     if (call.everything || fill->selectedBy(*call.selector)) {
       stats_.fills_purged++;
@@ -235,6 +257,7 @@ void Stripe::purgeFills(const PurgeCall& call) {
 }
 
 void Stripe::purgeFillsOf(std::string_view primary_key) {
+  beginEpoch();
   for (const auto& [number, fill] : fills_) {
     if (fill->primaryKey() == primary_key) {
       stats_.fills_purged++;
@@ -320,6 +343,7 @@ void Stripe::invalidate(InvalidateCall& call) {
   }
   stats_.invalidations++;
   purgeFillsOf(call.key);
+  call.epoch = epoch_;
   eraseVariants(call.hash);
   const std::optional<store::Entry> entry = index().erase(call.hash);
   call.found = entry.has_value() && entry->placed();
@@ -367,6 +391,55 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
   }
   call->next = page.value().next;
   services_.peers->reply(*call);
+}
+
+void Stripe::keep(KeepCall& call) {
+  spawn(serveKeep(&call));
+}
+
+rt::Task<void> Stripe::serveKeep(KeepCall* call) {
+  if (canStore() && call->epoch == epoch_ && call->key.size() <= store::kMaxKeyBytes) {
+    bool doomed = false;
+    keeping_.push_back(&doomed);
+    call->stored = co_await append(*call, doomed);
+    keeping_.erase(std::find(keeping_.begin(), keeping_.end(), &doomed));
+  }
+  services_.peers->reply(*call);
+}
+
+rt::Task<bool> Stripe::append(const KeepCall& call, const bool& doomed) {
+  std::vector<std::byte> meta;
+  encodeMeta(*call.head, meta);
+  std::vector<store::Label> labels;
+  appendDirectoryLabels(call.key, shared_.hash_seed, labels);
+  appendTagLabels(call.head->tags, shared_.hash_seed, labels);
+  store::RecordFields fields;
+  fields.kind = store::RecordKind::object;
+  fields.place.salt = salt();
+  fields.hash = shared_.hash(call.key);
+  fields.written_s = call.head->received_s;
+  fields.expires_s = call.head->times.fresh_until_s;
+  fields.labels = labels;
+  std::vector<std::byte> record(
+      store::recordBytes(static_cast<uint32_t>(call.key.size()),
+                         static_cast<uint32_t>(meta.size() + fields.labels.size_bytes()),
+                         static_cast<uint32_t>(call.body.size())));
+  const base::Result<uint32_t> length =
+      store::encodeRecord(record, fields, call.key, meta, call.body);
+  if (!length.ok()) {
+    co_return false;
+  }
+  store::Publish publish;
+  publish.kind = store::EntryKind::object;
+  publish.expires_s = fields.expires_s;
+  publish.doomed = &doomed;
+  rt::CancelScope never;
+  base::Result<store::Appended> appended = co_await log().append(record, publish, never);
+  if (!appended.ok()) {
+    co_return false;
+  }
+  keepInMemory(record, appended.value().entry);
+  co_return true;
 }
 
 // One after the other, so that a disk that hangs piles up keys and not tasks.

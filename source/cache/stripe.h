@@ -20,6 +20,7 @@
 #include "source/cache/shared.h"
 #include "source/rt/peers.h"
 #include "source/rt/task_group.h"
+#include "source/store/core/admission.h"
 
 namespace cache {
 
@@ -54,6 +55,7 @@ class Stripe {
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
   static constexpr size_t kRecentPurges = 4096;
+  static constexpr uint32_t kUseKeys = 1 << 16;  // counted exactly enough; more blur
 
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
@@ -76,6 +78,7 @@ class Stripe {
   void purge(PurgeCall& call);
   void invalidate(InvalidateCall& call);
   void list(ListCall& call);
+  void keep(KeepCall& call);
 
   // For fills.
   const CacheShared& shared() const { return shared_; }
@@ -97,7 +100,11 @@ class Stripe {
   uint64_t nextRuleId() {
     return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1;
   }
-  void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s);
+  // A number that nobody can foresee well, for what need not expire together.
+  uint32_t draw() { return static_cast<uint32_t>(nextRuleId() >> 32); }
+  // How often a key has been asked of this owner of late; counted for routes with min_uses.
+  uint32_t uses(base::Hash128 hash) { return uses_ == nullptr ? 1 : uses_->estimate(hash); }
+  void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s, policy::NoStoreReason why);
   void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
   // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
   // all; others become unreachable with their rule, and go when their segment does).
@@ -119,15 +126,19 @@ class Stripe {
   };
   void spawn(rt::Task<void> task);
   rt::Task<void> recoverAgain();
+  void noteUse(const FillRequest& request, base::Hash128 hash);
   rt::Task<void> runFill(Fill* fill);
   rt::Task<void> serveHead(AwaitHeadCall* call);
   rt::Task<void> servePull(PullCall* call);
   rt::Task<void> serveFlush(AwaitFlushCall* call);
   rt::Task<void> servePurge(PurgeCall* call);
+  rt::Task<void> serveKeep(KeepCall* call);
+  rt::Task<bool> append(const KeepCall& call, const bool& doomed);
   rt::Task<void> purgeKey(PurgeCall* call);
   void makeDurable(base::Hash128 hash);
   rt::Task<void> writeInvalidations();
   rt::Task<void> serveList(ListCall* call);
+  void beginEpoch();
   void purgeFills(const PurgeCall& call);
   void purgeFillsOf(std::string_view primary_key);
   uint64_t eraseVariants(base::Hash128 primary);
@@ -153,8 +164,11 @@ class Stripe {
     store::Label label = 0;
     uint64_t last_fill = 0;  // the newest that had begun
   };
-  std::vector<RecentPurge> recent_;  // oldest first
+  std::vector<RecentPurge> recent_;               // oldest first
+  std::unique_ptr<store::FrequencySketch> uses_;  // made when a route first asks for it
   StripeStats stats_;
+  uint64_t epoch_ = 0;          // purges and invalidations
+  std::vector<bool*> keeping_;  // set when one comes while a response is being kept
   uint64_t fill_number_ = 0;
   uint64_t rule_ids_ = 0;
   uint64_t serials_ = 0;

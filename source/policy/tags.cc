@@ -44,6 +44,15 @@ bool isTagField(const http::Field& field, const TagRules& rules) {
   return tagField(field, rules) != nullptr;
 }
 
+void hideTagFields(const TagRules& rules, std::vector<std::string>& names) {
+  if (!rules.strip) {
+    return;
+  }
+  for (const TagField& field : rules.fields) {
+    names.push_back(field.name);
+  }
+}
+
 bool hasTagFields(const http::Fields& response, const TagRules& rules) {
   const auto& all = response.all();
   return std::any_of(all.begin(), all.end(),

@@ -4,6 +4,7 @@
 // that was forgotten would not find it.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,5 +22,7 @@ bool tagsOf(const http::Fields& response, const TagRules& rules,
 // Whether the response has one of the fields, be it empty.
 bool hasTagFields(const http::Fields& response, const TagRules& rules);
 bool isTagField(const http::Field& field, const TagRules& rules);
+// Adds their names to those not to be kept or sent, when the rules keep them for the cache.
+void hideTagFields(const TagRules& rules, std::vector<std::string>& names);
 
 }  // namespace policy

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "source/http/serialize.h"
+#include "source/policy/targeted.h"
 #include "source/policy/upstream.h"
 
 namespace proxy {
@@ -32,6 +33,19 @@ class ExchangeStream final : public cache::OriginStream {
  private:
   Context& context_;
   std::unique_ptr<OriginExchange> origin_;
+};
+
+// The cache's ear, as the exchange knows it.
+class InterimEar final : public upstream::InterimSink {
+ public:
+  explicit InterimEar(cache::InterimSink& to) : to_(to) {}
+  rt::Task<base::Status> onInterim(const http::ResponseHead& head, rt::CancelScope&) override {
+    to_.onInterim(head);
+    co_return base::Unit{};
+  }
+
+ private:
+  cache::InterimSink& to_;
 };
 
 }  // namespace
@@ -72,6 +86,8 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   up.client_host = plan.uri->authority;
   up.client_address = plan.client_address;
   up.via = plan.via;
+  up.cdn_loop = plan.cdn_loop;
+  up.surrogate = plan.route->policy.enabled && policy::consumesSurrogateControl(plan.route->policy);
   up.etag = plan.validators.etag;
   up.last_modified = plan.validators.last_modified;
   up.range = plan.range;
@@ -94,6 +110,10 @@ void OriginExchange::writeHead(const OriginRequest& request) {
     http::appendField(head_, http::Name::content_length, length->n);
   } else if (std::holds_alternative<http::Chunked>(request.framing)) {
     http::appendField(head_, http::Name::transfer_encoding, "chunked");
+    if (const std::string_view names = plan.request->fields.value(http::Name::trailer);
+        !names.empty()) {
+      http::appendField(head_, http::Name::trailer, names);  // RFC 9110 6.6.2
+    }
   }
   if (request.expect_continue) {
     http::appendField(head_, http::Name::expect, "100-continue");
@@ -154,6 +174,10 @@ rt::Task<cache::FetchOutcome> OriginPort::fetch(const cache::FetchPlan& plan,
   auto origin = std::make_unique<OriginExchange>(context_);
   OriginRequest request;
   request.plan = plan;
+  std::optional<InterimEar> ear;  // interim responses come before the head that begin() awaits
+  if (plan.interim != nullptr) {
+    request.interim = &ear.emplace(*plan.interim);
+  }
   if (co_await origin->begin(std::move(request), scope)) {
     outcome.stream = std::make_unique<ExchangeStream>(context_, std::move(origin));
     co_return std::move(outcome);

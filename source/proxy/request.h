@@ -31,6 +31,7 @@ struct Scratch {
   http::Fields spare;
   std::string text;      // a head being written
   std::string target;    // when path and query are not adjacent in the request
+  std::string normal;    // what normalised fields of head view
   std::string raw_head;  // a copy of the request's head, when its buffer must be given up
 };
 

@@ -5,7 +5,9 @@
 #include "source/http/serialize.h"
 #include "source/policy/cache_control.h"
 #include "source/policy/error.h"
+#include "source/policy/normalise.h"
 #include "source/policy/serve.h"
+#include "source/proxy/reasons.h"
 #include "source/proxy/session.h"
 
 namespace proxy {
@@ -30,6 +32,7 @@ cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& 
   fill.uri = &request.uri;
   fill.client_address = peerIp();
   fill.via = request.listener->via;
+  fill.cdn_loop = request.listener->cdn_loop;
   fill.snapshot = &request.config.shared();
   fill.host = request.host;
   fill.route = request.route;
@@ -63,6 +66,9 @@ bool Session::quickHit(Request& request, const policy::Lookup& lookup, cache::Re
 }
 
 rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& lookup) {
+  // From here on, also if it is passed to the origin, the request is the normalised one.
+  policy::normaliseRequest(request.route->policy, request.scratch.head.fields,
+                           request.scratch.spare, request.scratch.normal);
   cache::Reader reader;
   if (quickHit(request, lookup, reader)) {
     co_await sendObject(request, lookup, reader);
@@ -139,10 +145,12 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
       break;
     case policy::Serve::stale:
       status.hit = true;
+      status.detail = policy::name(decision.how);
       context_.stats.cache_hit_stale++;
       break;
     case policy::Serve::stale_while_revalidate: {
       status.hit = true;
+      status.detail = policy::name(decision.how);
       context_.stats.cache_hit_stale++;
       context_.stats.cache_refresh++;
       cache::FillRequest fill = fillRequest(request, lookup);
@@ -163,6 +171,8 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
                            ? policy::Forward::stale
                            : policy::Forward::request;
       status.ttl_s.reset();
+      status.detail = policy::name(decision.why);
+      counterOf(context_.stats, decision.why)++;
       co_return false;
   }
   co_await sendObject(request, lookup, reader);
@@ -212,9 +222,8 @@ rt::Task<Session::Next> Session::serveFill(Request& request, const policy::Looku
   const base::MonoTime begun = context_.reactor.now();
   // Whoever started the fetch waits as long as the origin may take; those who joined, as
   // configured.
-  const cache::AwaitHeadCall head = co_await cacheOf(request).awaitHead(
-      live, request.head().fields,
-      collapsed ? begun + wait_ms * base::kMillisecond_ns : base::kNever);
+  const cache::AwaitHeadCall head = co_await awaitFill(
+      request, live, collapsed ? begun + wait_ms * base::kMillisecond_ns : base::kNever);
   request.outcome.upstream_ns = context_.reactor.now().ns - begun.ns;
   status.collapsed = collapsed;
   switch (head.how) {
@@ -239,6 +248,7 @@ rt::Task<Session::Next> Session::serveFill(Request& request, const policy::Looku
       }
       co_return Next::done;
     }
+    case cache::FillHead::interim:  // awaitFill() passed them on
     case cache::FillHead::response:
       break;
   }
@@ -253,10 +263,29 @@ rt::Task<Session::Next> Session::serveFill(Request& request, const policy::Looku
   status.stored = head.info.stored;
   if (!head.info.stored) {
     status.detail = policy::name(head.info.why_not);
+    counterOf(context_.stats, head.info.why_not)++;
   }
   (collapsed ? context_.stats.cache_collapsed : context_.stats.cache_miss)++;
   co_await sendObject(request, lookup, live);
   co_return Next::done;
+}
+
+// The head of the fill's response; interim responses go to the client as they come.
+rt::Task<cache::AwaitHeadCall> Session::awaitFill(Request& request, cache::Reader& live,
+                                                  base::MonoTime deadline) {
+  while (true) {
+    cache::AwaitHeadCall head =
+        co_await cacheOf(request).awaitHead(live, request.head().fields, deadline);
+    if (head.how != cache::FillHead::interim) {
+      co_return head;
+    }
+    if (request.head().minor > 0) {  // HTTP/1.0 clients know none (RFC 9110 15.2)
+      context_.stats.downstream_rq_1xx++;
+      // A client that has gone is noticed when the response is written.
+      static_cast<void>(co_await stream_.write(std::as_bytes(std::span(head.interim)), scope_,
+                                               after(request.listener->stream_idle_timeout_ms)));
+    }
+  }
 }
 
 rt::Task<void> Session::sendStale(Request& request, const policy::Lookup& lookup,

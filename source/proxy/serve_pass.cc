@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "source/cache/refusal.h"
 #include "source/http/chunked.h"
 #include "source/http/hop_by_hop.h"
 #include "source/http/serialize.h"
@@ -13,6 +14,8 @@
 #include "source/policy/invalidate.h"
 #include "source/policy/response.h"
 #include "source/policy/tags.h"
+#include "source/policy/targeted.h"
+#include "source/proxy/reasons.h"
 #include "source/proxy/session.h"
 
 namespace proxy {
@@ -88,6 +91,9 @@ class RequestBody final : public upstream::BodySource {
     co_return std::optional<Chunk>();
   }
   bool rewind() override { return !taken_; }
+  const http::Fields* trailers() const override {
+    return chunked_ ? &decoder_.trailers() : nullptr;
+  }
   bool ended() const { return ended_ || (!chunked_ && left_ == 0); }
 
  private:
@@ -168,6 +174,7 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   out.plan.uri = &request.uri;
   out.plan.client_address = peerIp();
   out.plan.via = request.listener->via;
+  out.plan.cdn_loop = request.listener->cdn_loop;
   out.plan.kind = policy::FetchKind::pass;
   out.body = has_body ? &body : nullptr;
   out.framing = request.framing;
@@ -196,14 +203,19 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     co_return;
   }
   request.outcome.upstream_host = origin.exchange().peer().text();
-  co_await afterPass(request, lookup, origin.exchange().head(), exchange);
-  co_await relay(request, origin);
+  std::optional<KeptPost> kept;
+  co_await afterPass(request, lookup, origin.exchange().head(), exchange, kept);
+  co_await relay(request, origin, kept);
+  if (kept.has_value() && kept->whole) {
+    co_await keepPost(request, origin.exchange().head(), *kept);
+  }
   co_await origin.finish();
 }
 
 // What a passed response means for what is stored.
 rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup,
-                                  const http::ResponseHead& response, policy::Exchange exchange) {
+                                  const http::ResponseHead& response, policy::Exchange exchange,
+                                  std::optional<KeptPost>& kept) {
   request.outcome.cache.fwd_status = response.status;
   if (lookup != nullptr && !request.is_head) {
     const policy::StoreDecision decision =
@@ -211,6 +223,11 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
                             request.route->policy, request.route->policy.set_cookie);
     if (const auto* why = std::get_if<policy::NoStoreReason>(&decision)) {
       request.outcome.cache.detail = policy::name(*why);
+      counterOf(context_.stats, *why)++;
+    } else if (const std::optional<cache::Refusal> refusal =
+                   cache::operatorsRefusal(*request.route, request.head(), request.uri, response)) {
+      request.outcome.cache.detail = policy::name(refusal->why);
+      counterOf(context_.stats, refusal->why)++;
     } else if (request.note.has_value()) {
       // The note that this key is not stored is out of date: the next request fetches for the
       // cache.
@@ -218,7 +235,8 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
     }
   }
   if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
-    co_await invalidate(request, response);
+    const uint64_t epoch = co_await invalidate(request, response);
+    kept = planKeptPost(request, response, exchange, epoch);
   }
 }
 
@@ -237,30 +255,38 @@ rt::Task<void> Session::watchClient(rt::CancelScope* fetching, rt::CancelScope* 
   }
 }
 
-// What an unsafe request has made untrustworthy (RFC 9111 4.4).
-rt::Task<void> Session::invalidate(Request& request, const http::ResponseHead& response) {
+// What an unsafe request has made untrustworthy (RFC 9111 4.4). Gives the epoch of its target's
+// stripe, which comes first.
+rt::Task<uint64_t> Session::invalidate(Request& request, const http::ResponseHead& response) {
   policy::Invalidation uris = policy::invalidatedBy(request.head(), request.uri, response);
   cache::Keys keys;
+  uint64_t epoch = 0;
   for (uint8_t i = 0; i < uris.count; i++) {
     policy::cacheKey(uris.uris[i].parts(), request.route->policy.key, keys.primary);
     cacheOf(request).locate(keys);
-    context_.stats.cache_invalidations += co_await cacheOf(request).invalidate(keys) ? 1 : 0;
+    const cache::ShardCache::Invalidated done = co_await cacheOf(request).invalidate(keys);
+    context_.stats.cache_invalidations += done.found ? 1 : 0;
+    epoch = i == 0 ? done.epoch : epoch;
   }
+  co_return epoch;
 }
 
 // The origin's response as it is, without what was meant for the connection it came by.
-rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
+rt::Task<void> Session::relay(Request& request, OriginExchange& origin,
+                              std::optional<KeptPost>& kept) {
   const http::ResponseHead& response = origin.exchange().head();
   http::Fields& fields = request.scratch.fields;
   fields.clear();
   const http::HopByHop hop(response.fields);
-  const policy::TagRules* hidden = nullptr;
+  const bool surrogate =
+      request.route->policy.enabled && policy::consumesSurrogateControl(request.route->policy);
+  const policy::TagRules* tags = nullptr;
   if (request.route->cache != config::kNone) {
-    const policy::TagRules& tags = request.config->caches[request.route->cache].tags;
-    hidden = tags.strip ? &tags : nullptr;
+    tags = &request.config->caches[request.route->cache].tags;
   }
   for (const http::Field& field : response.fields.all()) {
-    if (hidden != nullptr && policy::isTagField(field, *hidden)) {
+    if ((surrogate && field.id == http::Name::surrogate_control) ||
+        (tags != nullptr && tags->strip && policy::isTagField(field, *tags))) {
       continue;
     }
     const bool second_age = field.id == http::Name::age && fields.has(http::Name::age);
@@ -296,12 +322,13 @@ rt::Task<void> Session::relay(Request& request, OriginExchange& origin) {
     static_cast<void>(co_await write(request, text, {}, false));
     co_return;
   }
-  static_cast<void>(co_await relayBody(request, origin, text, chunked));
+  static_cast<void>(
+      co_await relayBody(request, origin, text, chunked, kept.has_value() ? &*kept : nullptr));
 }
 
 // `head` goes out with the first piece; it may be empty.
 rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, std::string_view head,
-                                  bool chunked) {
+                                  bool chunked, KeptPost* kept) {
   const uint64_t length = origin.exchange().bodyLength().value_or(kRelay_bytes);
   base::Result<rt::Buffer> buffer = co_await context_.buffers.take(
       static_cast<uint32_t>(std::clamp<uint64_t>(length, 1, kRelay_bytes)), scope_);
@@ -320,6 +347,9 @@ rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, std:
       co_return false;
     }
     const std::span<const std::byte> bytes = buffer.value().span().first(read.value());
+    if (kept != nullptr && !kept->add(bytes)) {
+      kept = nullptr;
+    }
     if (!bytes.empty() || !head.empty()) {
       if (!co_await write(request, head, bytes, chunked)) {
         co_return false;
@@ -329,6 +359,9 @@ rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, std:
     if (bytes.empty()) {
       break;
     }
+  }
+  if (kept != nullptr) {
+    kept->whole = true;
   }
   if (!chunked) {
     co_return true;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "source/http/codec.h"
+#include "source/policy/loop.h"
+#include "source/proxy/reasons.h"
 #include "source/rt/io.h"
 
 namespace proxy {
@@ -260,6 +262,12 @@ bool Session::parse(Request& request, LocalReply& problem) {
 }
 
 bool Session::findRoute(Request& request, LocalReply& problem) {
+  if (policy::timesPassed(request.head().fields, request.listener->via,
+                          request.listener->cdn_loop) > request.listener->max_loops) {
+    context_.stats.downstream_rq_loop++;
+    problem = LocalReply{508, "", "loop_detected"};
+    return false;
+  }
   if (request.head().method == "CONNECT") {
     problem = LocalReply{405, "DPE", "connect_not_supported"};
     return false;
@@ -295,7 +303,11 @@ rt::Task<void> Session::answer(Request& request) {
   }
   request.outcome.upstream_cluster = request.config->clusters[request.forward().cluster].name;
   request.outcome.cached_route = request.route->cache != config::kNone;
-  const policy::RequestClass what = policy::classifyRequest(request.head(), request.route->policy);
+  policy::RequestClass what = policy::classifyRequest(request.head(), request.route->policy);
+  if (std::holds_alternative<policy::Lookup>(what) &&
+      config::anyMatches(request.route->bypass_rules, request.head(), request.target, nullptr)) {
+    what = policy::Bypass{policy::BypassReason::rule};
+  }
   if (const auto* lookup = std::get_if<policy::Lookup>(&what)) {
     co_await serveCached(request, *lookup);
     co_return;
@@ -305,6 +317,7 @@ rt::Task<void> Session::answer(Request& request) {
       why == policy::BypassReason::method ? policy::Forward::method : policy::Forward::bypass;
   request.outcome.cache.detail = policy::name(why);
   context_.stats.cache_bypass++;
+  counterOf(context_.stats, why)++;
   co_await servePass(request, nullptr);
 }
 
@@ -362,6 +375,7 @@ void Session::logAccess(Request& request) {
     entry.cache_status = cacheWord(outcome.cache);
     entry.cache_name = request.config->caches[request.route->cache].name;
     entry.cache_age_s = outcome.age_s;
+    entry.cache_detail = outcome.cache.detail;
   }
   entry.shard = base::index(context_.shard);
   context_.access_log.append(log->format, entry);

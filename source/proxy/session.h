@@ -5,6 +5,7 @@
 //   session.cc       the loop: read a head, parse, route, answer, again
 //   serve_cached.cc  lookup, fill, validation, what may be served stale
 //   serve_pass.cc    requests that go to the origin past the cache
+//   keep_post.cc     answers to POST that a later GET may be given
 //   send.cc          heads and bodies to the client
 //   repair.cc        the rest of a body whose record turns out to be unreadable
 #pragma once
@@ -20,6 +21,7 @@
 #include "source/policy/serve.h"
 #include "source/proxy/context.h"
 #include "source/proxy/input.h"
+#include "source/proxy/keep_post.h"
 #include "source/proxy/origin.h"
 #include "source/proxy/request.h"
 
@@ -73,6 +75,8 @@ class Session : public base::ListHook {
                                cache::Reader& stored, const cache::LookupResult& seen);
   rt::Task<Next> serveFill(Request& request, const policy::Lookup& lookup, cache::Reader& stored,
                            cache::Reader& live, bool stored_usable, bool collapsed);
+  rt::Task<cache::AwaitHeadCall> awaitFill(Request& request, cache::Reader& live,
+                                           base::MonoTime deadline);
   rt::Task<void> sendStale(Request& request, const policy::Lookup& lookup, cache::Reader& stored);
   cache::FillRequest fillRequest(Request& request, const policy::Lookup& lookup) const;
   cache::ShardCache& cacheOf(const Request& request) const;
@@ -81,12 +85,18 @@ class Session : public base::ListHook {
   rt::Task<void> servePass(Request& request, const policy::Lookup* lookup);
   void keepHead(Request& request);
   rt::Task<void> afterPass(Request& request, const policy::Lookup* lookup,
-                           const http::ResponseHead& response, policy::Exchange exchange);
+                           const http::ResponseHead& response, policy::Exchange exchange,
+                           std::optional<KeptPost>& kept);
   rt::Task<void> watchClient(rt::CancelScope* fetching, rt::CancelScope* scope);
-  rt::Task<void> relay(Request& request, OriginExchange& origin);
+  rt::Task<void> relay(Request& request, OriginExchange& origin, std::optional<KeptPost>& kept);
   rt::Task<bool> relayBody(Request& request, OriginExchange& origin, std::string_view head,
-                           bool chunked);
-  rt::Task<void> invalidate(Request& request, const http::ResponseHead& response);
+                           bool chunked, KeptPost* kept = nullptr);
+  rt::Task<uint64_t> invalidate(Request& request, const http::ResponseHead& response);
+  // keep_post.cc
+  std::optional<KeptPost> planKeptPost(Request& request, const http::ResponseHead& response,
+                                       policy::Exchange exchange, uint64_t epoch) const;
+  rt::Task<void> keepPost(Request& request, const http::ResponseHead& response,
+                          const KeptPost& kept);
 
   // send.cc
   rt::Task<void> sendLocal(Request& request, LocalReply reply, std::string_view body = {});

@@ -6,6 +6,47 @@
 
 namespace proxy {
 
+// One for each reason of policy::BypassReason, NoStoreReason and NoReuseReason; see reasons.h.
+#define PROXY_REASONS(X)                                                                          \
+  X(counter, cache_bypass_disabled, "Requests that passed the cache by: the route has no cache")  \
+  X(counter, cache_bypass_method, "Requests that passed the cache by: the method")                \
+  X(counter, cache_bypass_body_present, "Requests that passed the cache by: a GET with content")  \
+  X(counter, cache_bypass_upgrade, "Requests that passed the cache by: an upgrade was asked for") \
+  X(counter, cache_bypass_precondition,                                                           \
+    "Requests that passed the cache by: If-Match or If-Unmodified-Since")                         \
+  X(counter, cache_bypass_cookie, "Requests that passed the cache by: cookies, by the route")     \
+  X(counter, cache_bypass_rule, "Requests that passed the cache by: a rule of the route")         \
+  X(counter, cache_not_stored_disabled, "Responses not stored: the route has no cache")           \
+  X(counter, cache_not_stored_method, "Responses not stored: the method")                         \
+  X(counter, cache_not_stored_request_no_store, "Responses not stored: no-store in the request")  \
+  X(counter, cache_not_stored_status, "Responses not stored: the status")                         \
+  X(counter, cache_not_stored_not_understood,                                                     \
+    "Responses not stored: must-understand, and it is not")                                       \
+  X(counter, cache_not_stored_no_store, "Responses not stored: no-store")                         \
+  X(counter, cache_not_stored_private_response, "Responses not stored: private")                  \
+  X(counter, cache_not_stored_authorization,                                                      \
+    "Responses not stored: Authorization without permission")                                     \
+  X(counter, cache_not_stored_vary_any, "Responses not stored: Vary: *")                          \
+  X(counter, cache_not_stored_set_cookie, "Responses not stored: Set-Cookie")                     \
+  X(counter, cache_not_stored_route_ttl, "Responses not stored: lifetime 0 by the route")         \
+  X(counter, cache_not_stored_no_freshness,                                                       \
+    "Responses not stored: neither lifetime nor validator")                                       \
+  X(counter, cache_not_stored_too_large, "Responses not stored: too large")                       \
+  X(counter, cache_not_stored_too_many_tags, "Responses not stored: more tags than are kept")     \
+  X(counter, cache_not_stored_unavailable, "Responses not stored: the store takes nothing")       \
+  X(counter, cache_not_stored_rule, "Responses not stored: a rule of the route")                  \
+  X(counter, cache_not_stored_min_uses, "Responses not stored: asked for too seldom")             \
+  X(counter, cache_not_stored_content_type, "Responses not stored: not what the path promises")   \
+  X(counter, cache_not_reused_request_no_cache,                                                   \
+    "Stored responses not served as they were: no-cache in the request")                          \
+  X(counter, cache_not_reused_request_max_age,                                                    \
+    "Stored responses not served as they were: max-age in the request")                           \
+  X(counter, cache_not_reused_request_min_fresh,                                                  \
+    "Stored responses not served as they were: min-fresh in the request")                         \
+  X(counter, cache_not_reused_response_no_cache,                                                  \
+    "Stored responses not served as they were: no-cache in the response")                         \
+  X(counter, cache_not_reused_stale, "Stored responses not served as they were: its time is over")
+
 #define PROXY_METRICS(X)                                                                     \
   X(counter, downstream_cx_total, "Connections accepted")                                    \
   X(gauge, downstream_cx_active, "Connections open")                                         \
@@ -22,6 +63,7 @@ namespace proxy {
   X(counter, downstream_rq_head_too_large, "Requests refused: head over a limit")            \
   X(counter, downstream_rq_bad_framing, "Requests refused: ambiguous or unknown framing")    \
   X(counter, downstream_rq_head_timeout, "Requests refused: head not complete in time")      \
+  X(counter, downstream_rq_loop, "Requests refused: they have been here before")             \
   X(counter, downstream_rq_aborted, "Responses cut off: the client went away or stalled")    \
   X(counter, downstream_rq_truncated, "Responses cut off: their source failed")              \
   X(counter, downstream_rx_bytes, "Bytes received from clients")                             \
@@ -38,11 +80,13 @@ namespace proxy {
   X(counter, cache_bypass, "Requests that passed the cache by")                              \
   X(counter, cache_gateway_timeout, "Requests for only-if-cached that were not")             \
   X(counter, cache_invalidations, "Keys invalidated by unsafe requests")                     \
+  X(counter, cache_posts_stored, "Responses to POST that were stored for GET")               \
   X(counter, cache_refresh, "Background refreshes started")                                  \
   X(counter, cache_repaired, "Responses of which the origin gave the rest")                  \
   X(counter, cache_cut_off, "Responses cut off since their record could not be read")        \
   X(counter, cache_stale_if_error, "Requests answered stale since the origin failed")        \
-  X(counter, upstream_failures, "Requests that the origin failed to answer")
+  X(counter, upstream_failures, "Requests that the origin failed to answer")                 \
+  PROXY_REASONS(X)
 
 TELEMETRY_METRICS(ProxyMetrics, PROXY_METRICS);
 

@@ -1,12 +1,10 @@
-// Purging and looking up, on behalf of the admin: which stripe is concerned, and the call to its
-// owner.
+// Purging, on behalf of the admin: which stripe is concerned, and the call to its owner.
 #include <algorithm>
 #include <utility>
 
 #include "source/cache/labels.h"
 #include "source/policy/invalidate.h"
 #include "source/policy/request.h"
-#include "source/policy/serve.h"
 #include "source/server/key_rules.h"
 #include "source/server/server.h"
 
@@ -85,69 +83,6 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
     }
   }
   report.ok = report.error.empty();
-  co_return report;
-}
-
-rt::Task<admin::LookupReport> Server::lookup(
-    std::string cache, std::string url, std::vector<std::pair<std::string, std::string>> headers) {
-  admin::LookupReport report;
-  uint16_t index = 0;
-  const cache::CacheShared* shared = findCache(cache, index);
-  policy::OwnedUri uri;
-  if (shared == nullptr) {
-    report.error = "there is no cache named " + cache;
-    co_return report;
-  }
-  if (!policy::parseAbsoluteUri(url, uri)) {
-    report.error = "url: not an absolute http or https URL";
-    co_return report;
-  }
-  http::Fields fields;
-  for (const auto& [name, value] : headers) {
-    fields.add(name, value);
-  }
-  // The first rule that finds something; with none, the first rule's key is reported.
-  for (const policy::KeySpec& spec : keySpecs(*config_.snapshot, index)) {
-    std::string key;
-    policy::cacheKey(uri.parts(), spec, key);
-    shard::LookupObject call;
-    call.cache = index;
-    call.key = key;
-    call.request = &fields;
-    const base::Hash128 hash = shared->hash(key);
-    const base::StripeId stripe = shared->stripeOf(hash);
-    const base::ShardId owner = shared->ownerOf(stripe);
-    co_await callOne(base::index(owner), &call);
-    if (!report.key.empty() && call.found == cache::Found::absent) {
-      continue;
-    }
-    report.key = key;
-    report.owner_shard = base::index(owner);
-    report.stripe = base::index(stripe);
-    report.found = call.found;
-    report.in_memory = call.in_memory;
-    report.large = call.large;
-    report.stale_now = call.stale_now;
-    report.stored_key = call.stored_key;
-    report.vary = call.vary;
-    report.status = call.status;
-    report.head = call.head;
-    report.times = call.times;
-    report.traits = call.traits;
-    report.length = call.length;
-    policy::RoutePolicy route;
-    route.enabled = true;
-    const policy::RequestDirectives directives = policy::parseRequestDirectives(fields);
-    const policy::ServeDecision decision =
-        call.found == cache::Found::object
-            ? policy::decideServe(directives, call.times, call.traits, route, reactor_->turn().wall)
-            : policy::decideAbsent(directives, route);
-    report.would = policy::name(decision.how);
-    report.why = policy::name(decision.why);
-    if (call.found != cache::Found::absent) {
-      break;
-    }
-  }
   co_return report;
 }
 

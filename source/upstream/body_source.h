@@ -24,6 +24,8 @@ class BodySource {
   // Goes back to the beginning for another attempt; false if that is not possible, since bytes were
   // taken and not kept.
   virtual bool rewind() = 0;
+  // What followed a chunked body, after its end; nullptr: nothing. Valid like the last chunk.
+  virtual const http::Fields* trailers() const { return nullptr; }
 };
 
 class InterimSink {

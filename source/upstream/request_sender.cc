@@ -102,8 +102,11 @@ rt::Task<RequestSender::State> RequestSender::send(net::Stream& stream,
     }
     co_return State::done;
   }
-  const base::Status end = co_await stream.write(std::as_bytes(std::span(http::kLastChunk)), scope_,
-                                                 pieceDeadline(times));
+  std::string last;
+  const http::Fields* trailers = request.body->trailers();
+  http::appendLastChunk(last, trailers != nullptr ? *trailers : http::Fields());
+  const base::Status end =
+      co_await stream.write(std::as_bytes(std::span(last)), scope_, pieceDeadline(times));
   if (!end.ok()) {
     co_return fail(State::write_failed, end.error());
   }

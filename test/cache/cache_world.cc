@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "source/base/check.h"
 #include "source/http/codec.h"
 #include "source/http/uri.h"
 
@@ -336,6 +337,9 @@ rt::Task<bool> CacheWorld::filling(Shard* shard, const Get& get, const Keys& key
       break;
     case FillHead::released:
       got->came = Came::released;
+      break;
+    case FillHead::interim:
+      CHECK(false);  // the origin here sends none
       break;
     case FillHead::failed:
       got->came = Came::failed;

@@ -134,6 +134,18 @@ ListenerConfig compileListener(const Place& place, const pb::Listener& from,
     place["via"].error("must be a token of at most " + std::to_string(kMaxVia) + " characters",
                        "ringfence");
   }
+  listener.cdn_loop = from.cdn_loop();
+  if (!from.cdn_loop().empty() &&
+      (!http::isToken(from.cdn_loop()) || from.cdn_loop().size() > kMaxVia)) {
+    place["cdn_loop"].error("must be a token of at most " + std::to_string(kMaxVia) + " characters",
+                            "ringfence");
+  }
+  constexpr uint64_t kMostLoops = 16;
+  listener.max_loops =
+      static_cast<uint32_t>(numberIn(place["max_loops"], from.max_loops(), 0, {0, kMostLoops}));
+  if (from.max_loops() > 0 && from.via().empty() && from.cdn_loop().empty()) {
+    place["max_loops"].error("needs via or cdn_loop, by which loops are found");
+  }
   if (from.has_route_config()) {
     listener.routes = compileRoutes(place["route_config"], from.route_config(), references);
   } else {

@@ -140,6 +140,37 @@ QueryParameterMatcher compileParameter(const Place& place, const pb::QueryParame
   return matcher;
 }
 
+CookieMatcher compileCookie(const Place& place, const pb::CookieMatcher& from) {
+  CookieMatcher matcher;
+  matcher.name = from.name();
+  if (from.name().empty()) {
+    place["name"].missing();
+  } else if (!http::isToken(from.name())) {
+    place["name"].error("`" + from.name() + "` cannot be a cookie's name");
+  }
+  switch (from.cookie_match_specifier_case()) {
+    case pb::CookieMatcher::kStringMatch:
+      matcher.test.kind = ValueTest::Kind::text;
+      matcher.test.text = compileString(place["string_match"], from.string_match());
+      break;
+    case pb::CookieMatcher::kPresentMatch:
+      matcher.test = present(from.present_match());
+      break;
+    case pb::CookieMatcher::COOKIE_MATCH_SPECIFIER_NOT_SET:
+      break;
+  }
+  return matcher;
+}
+
+// Compiles each element of a repeated field, at most kMaxMatchers.
+template <class List, class Compile, class Out>
+void compileEach(const Place& place, const List& from, Compile compile, std::vector<Out>& out) {
+  const int count = countWithin(place, from.size(), kMaxMatchers);
+  for (int i = 0; i < count; i++) {
+    out.push_back(compile(place[i], from[i]));
+  }
+}
+
 void literalPath(const Place& place, PathMatcher::Kind kind, const std::string& text,
                  PathMatcher& out) {
   out.kind = kind;
@@ -189,17 +220,41 @@ void compilePath(const Place& place, const pb::RouteMatch& from, PathMatcher& ou
 RequestMatcher compileMatch(const Place& place, const pb::RouteMatch& from) {
   RequestMatcher matcher;
   compilePath(place, from, matcher.path);
-  const int header_count = countWithin(place["headers"], from.headers_size(), kMaxMatchers);
-  for (int i = 0; i < header_count; i++) {
-    matcher.headers.push_back(compileHeaderMatcher(place["headers"][i], from.headers(i)));
-  }
-  const int parameter_count =
-      countWithin(place["query_parameters"], from.query_parameters_size(), kMaxMatchers);
-  for (int i = 0; i < parameter_count; i++) {
-    matcher.query_parameters.push_back(
-        compileParameter(place["query_parameters"][i], from.query_parameters(i)));
-  }
+  compileEach(place["headers"], from.headers(), compileHeaderMatcher, matcher.headers);
+  compileEach(place["query_parameters"], from.query_parameters(), compileParameter,
+              matcher.query_parameters);
   return matcher;
+}
+
+CacheRule compileRule(const Place& place, const pb::CacheRule& from, RuleAbout about) {
+  CacheRule rule;
+  const int methods = countWithin(place["methods"], from.methods_size(), kMaxRuleMethods);
+  for (int i = 0; i < methods; i++) {
+    if (!http::isToken(from.methods(i))) {
+      place["methods"][i].error("`" + from.methods(i) + "` cannot be a method");
+    }
+    rule.methods.push_back(from.methods(i));
+  }
+  compileEach(place["headers"], from.headers(), compileHeaderMatcher, rule.headers);
+  compileEach(place["cookies"], from.cookies(), compileCookie, rule.cookies);
+  compileEach(place["query_parameters"], from.query_parameters(), compileParameter,
+              rule.query_parameters);
+  compileEach(place["response_headers"], from.response_headers(), compileHeaderMatcher,
+              rule.response_headers);
+  const bool of_response = !rule.response_headers.empty();
+  if (of_response && about == RuleAbout::requests) {
+    place["response_headers"].error("there is no response yet when requests are looked at");
+  }
+  for (size_t i = 0; i < rule.response_headers.size(); i++) {
+    if (rule.response_headers[i].source != HeaderMatcher::Source::field) {
+      place["response_headers"][static_cast<int>(i)]["name"].error(
+          "a response has no `" + rule.response_headers[i].name + "`");
+    }
+  }
+  if (rule == CacheRule{}) {
+    place.missingOneOf("methods, headers, cookies, query_parameters and response_headers");
+  }
+  return rule;
 }
 
 }  // namespace config

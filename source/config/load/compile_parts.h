@@ -19,6 +19,12 @@ inline constexpr int kMaxMatchers = 64;
 inline constexpr int kMaxHeaderChanges = 64;
 inline constexpr int kMaxQueryNames = 256;
 inline constexpr int kMaxStatusTtls = 64;
+inline constexpr int kMaxRules = 64;
+inline constexpr int kMaxRuleMethods = 16;
+inline constexpr int kMaxTargetedFields = 8;
+inline constexpr int kMaxKeyParts = 16;
+inline constexpr int kMaxEncodings = 8;
+inline constexpr int kMaxLanguages = 64;
 inline constexpr size_t kMaxDirectResponseBytes = 65536;
 inline constexpr size_t kMaxHeaderNameBytes = 256;
 inline constexpr size_t kMaxHeaderValueBytes = 8192;
@@ -43,6 +49,8 @@ ListenerConfig compileListener(const Place& place, const pb::Listener& from,
 RouteTable compileRoutes(const Place& place, const pb::RouteConfiguration& from,
                          References& references);
 RequestMatcher compileMatch(const Place& place, const pb::RouteMatch& from);
+enum class RuleAbout : uint8_t { requests, responses };
+CacheRule compileRule(const Place& place, const pb::CacheRule& from, RuleAbout about);
 // The whole cache part of a route: its store and its policy.
 void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
                    Route& out);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "source/config/load/compile_parts.h"
+#include "source/http/grammar.h"
 
 namespace config {
 namespace {
@@ -31,6 +32,31 @@ std::vector<std::string> compileNames(const Place& place, const TextList& from, 
   return names;
 }
 
+// Tokens, each once, in the order given. kind: "a header" and the like; lower: letter case does not
+// count.
+enum class Letters : uint8_t { count, ignored };
+std::vector<std::string> compileTokens(const Place& place, const TextList& from, int most,
+                                       std::string_view kind, Letters letters) {
+  std::vector<std::string> tokens;
+  const int count = countWithin(place, from.size(), most);
+  for (int i = 0; i < count; i++) {
+    const std::string text = letters == Letters::ignored ? lowerCase(from[i]) : from[i];
+    if (!http::isToken(text) || text == "*") {
+      place[i].error("`" + from[i] + "` cannot be " + std::string(kind));
+    } else if (std::find(tokens.begin(), tokens.end(), text) != tokens.end()) {
+      place[i].error("is given twice");
+    } else {
+      tokens.push_back(text);
+    }
+  }
+  return tokens;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 policy::KeySpec compileKey(const Place& place, const pb::CacheKey& from) {
   policy::KeySpec key;
   key.exclude_host = from.exclude_host();
@@ -45,6 +71,11 @@ policy::KeySpec compileKey(const Place& place, const pb::CacheKey& from) {
       compileNames(place["query_parameters_included"], from.query_parameters_included(), false);
   key.query_parameters_excluded =
       compileNames(place["query_parameters_excluded"], from.query_parameters_excluded(), true);
+  key.normalise_path = from.normalize_path();
+  key.headers = sorted(compileTokens(place["headers"], from.headers(), kMaxKeyParts,
+                                     "a header's name", Letters::ignored));
+  key.cookies = sorted(compileTokens(place["cookies"], from.cookies(), kMaxKeyParts,
+                                     "a cookie's name", Letters::count));
   return key;
 }
 
@@ -118,6 +149,83 @@ policy::SetCookie setCookieOf(pb::CachePolicy::SetCookie set_cookie) {
   }
 }
 
+policy::StaleOn compileStaleOn(const Place& place, const pb::StaleOn& from) {
+  policy::StaleOn on;
+  on.connect_failure_s = durationSeconds(
+      place["connect_failure"], from.has_connect_failure() ? &from.connect_failure() : nullptr);
+  on.timeout_s = durationSeconds(place["timeout"], from.has_timeout() ? &from.timeout() : nullptr);
+  on.server_error_s = durationSeconds(place["server_error"],
+                                      from.has_server_error() ? &from.server_error() : nullptr);
+  return on;
+}
+
+uint32_t compileIgnored(const pb::IgnoredDirectives& from) {
+  uint32_t bits = 0;
+  const auto add = [&bits](bool yes, policy::Ignored what) {
+    bits |= yes ? static_cast<uint32_t>(what) : 0;
+  };
+  add(from.no_store(), policy::Ignored::no_store);
+  add(from.no_cache(), policy::Ignored::no_cache);
+  add(from.private_(), policy::Ignored::private_response);
+  add(from.must_revalidate(), policy::Ignored::must_revalidate);
+  add(from.max_age(), policy::Ignored::max_age);
+  add(from.s_maxage(), policy::Ignored::s_maxage);
+  add(from.expires(), policy::Ignored::expires);
+  add(from.stale_while_revalidate(), policy::Ignored::stale_while_revalidate);
+  add(from.stale_if_error(), policy::Ignored::stale_if_error);
+  return bits;
+}
+
+policy::RequestCookies requestCookiesOf(pb::CachePolicy::RequestCookies cookies) {
+  switch (cookies) {
+    case pb::CachePolicy::STRIP_COOKIES:
+      return policy::RequestCookies::strip;
+    case pb::CachePolicy::BYPASS:
+      return policy::RequestCookies::bypass;
+    default:
+      return policy::RequestCookies::forward;
+  }
+}
+
+void compileRules(const Place& place, const pb::CachePolicy& from, Route& out) {
+  const int bypass = countWithin(place["bypass"], from.bypass_size(), kMaxRules);
+  for (int i = 0; i < bypass; i++) {
+    out.bypass_rules.push_back(
+        compileRule(place["bypass"][i], from.bypass(i), RuleAbout::requests));
+  }
+  const int no_store = countWithin(place["no_store"], from.no_store_size(), kMaxRules);
+  for (int i = 0; i < no_store; i++) {
+    out.no_store_rules.push_back(
+        compileRule(place["no_store"][i], from.no_store(i), RuleAbout::responses));
+  }
+}
+
+// What has to do with neither key nor time.
+void compileGuards(const Place& place, const pb::CachePolicy& from, policy::RoutePolicy& out) {
+  constexpr uint64_t kMostUses = 15;
+  constexpr uint64_t kWhole_percent = 100;
+  out.set_cookie = setCookieOf(from.set_cookie());
+  out.request_cookies = requestCookiesOf(from.request_cookies());
+  if (!out.key.cookies.empty() && out.request_cookies == policy::RequestCookies::bypass) {
+    place["request_cookies"].error("with BYPASS no cookie of key.cookies is ever looked at");
+  }
+  out.targeted = compileTokens(place["targeted_cache_control"], from.targeted_cache_control(),
+                               kMaxTargetedFields, "a field's name", Letters::ignored);
+  out.stale_on = compileStaleOn(place["stale_on"], from.stale_on());
+  out.ignored_directives = compileIgnored(from.ignore_directives());
+  out.ttl_jitter_percent = static_cast<uint32_t>(
+      numberIn(place["ttl_jitter_percent"], from.ttl_jitter_percent(), 0, {0, kWhole_percent}));
+  if (from.has_min_uses()) {
+    out.min_uses =
+        static_cast<uint32_t>(numberIn(place["min_uses"], from.min_uses(), 1, {1, kMostUses}));
+  }
+  out.check_content_type = from.check_content_type();
+  out.accept_encodings = compileTokens(place["accept_encodings"], from.accept_encodings(),
+                                       kMaxEncodings, "a content coding", Letters::ignored);
+  out.accept_languages = compileTokens(place["accept_languages"], from.accept_languages(),
+                                       kMaxLanguages, "a language tag", Letters::ignored);
+}
+
 }  // namespace
 
 void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
@@ -139,7 +247,8 @@ void compilePolicy(const Place& place, const pb::CachePolicy& from, References& 
     policy.max_object_bytes =
         numberIn(place["max_object_bytes"], from.max_object_bytes(), most, {0, most});
   }
-  policy.set_cookie = setCookieOf(from.set_cookie());
+  compileGuards(place, from, policy);
+  compileRules(place, from, out);
   policy.collapse_timeout_ms = durationMs(
       place["collapse_timeout"], from.has_collapse_timeout() ? &from.collapse_timeout() : nullptr,
       {.otherwise_ms = policy.collapse_timeout_ms, .high_ms = kMaxCollapse_ms});

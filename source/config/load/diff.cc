@@ -101,6 +101,8 @@ void diffListener(const ListenerConfig& before, const ListenerConfig& after,
   differ.numbers(before.max_requests_per_connection, after.max_requests_per_connection,
                  path + ".max_requests_per_connection", Effect::reload);
   differ.compare(before.via, after.via, path + ".via", Effect::reload);
+  differ.compare(before.cdn_loop, after.cdn_loop, path + ".cdn_loop", Effect::reload);
+  differ.numbers(before.max_loops, after.max_loops, path + ".max_loops", Effect::reload);
   differ.compare(before.routes, after.routes, path + ".route_config", Effect::reload);
 }
 

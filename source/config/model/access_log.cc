@@ -155,6 +155,8 @@ Value plainValue(const AccessLogEntry& entry, LogField field, Scratch& scratch) 
       return text(entry.cache_name);
     case LogField::cache_age:
       return entry.cache_age_s.has_value() ? number(*entry.cache_age_s, scratch) : Value{};
+    case LogField::cache_detail:
+      return text(entry.cache_detail);
     case LogField::shard:
       return number(entry.shard, scratch);
     default:

@@ -41,6 +41,7 @@ enum class LogField : uint8_t {
   cache_status,
   cache_name,
   cache_age,
+  cache_detail,
   shard,
 };
 
@@ -109,6 +110,7 @@ struct AccessLogEntry {
   std::string_view cache_status;
   std::string_view cache_name;
   std::optional<uint64_t> cache_age_s;
+  std::string_view cache_detail;  // as in Cache-Status; empty: nothing to say
   uint16_t shard = 0;
 };
 

@@ -39,6 +39,7 @@ constexpr std::array kOperators = std::to_array<Operator>({
     {"CACHE_STATUS", LogField::cache_status},
     {"CACHE_NAME", LogField::cache_name},
     {"CACHE_AGE", LogField::cache_age},
+    {"CACHE_DETAIL", LogField::cache_detail},
     {"SHARD", LogField::shard},
 });
 

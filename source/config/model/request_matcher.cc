@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "source/http/cookie.h"
 #include "source/http/grammar.h"
 
 namespace config {
@@ -68,6 +69,31 @@ std::optional<std::string_view> fieldValue(const http::Fields& fields, const Hea
   return list.empty() ? first->value : std::string_view(list);
 }
 
+bool matchesValue(const HeaderMatcher& matcher, std::optional<std::string_view> value) {
+  if (matcher.test.kind != ValueTest::Kind::text) {
+    return ((matcher.test.kind == ValueTest::Kind::present) == value.has_value()) != matcher.invert;
+  }
+  if (!value.has_value()) {
+    if (!matcher.missing_is_empty) {
+      return false;
+    }
+    value = std::string_view();
+  }
+  return matcher.test.text.matches(*value) != matcher.invert;
+}
+
+bool passes(const ValueTest& test, std::optional<std::string_view> value) {
+  switch (test.kind) {
+    case ValueTest::Kind::present:
+      return value.has_value();
+    case ValueTest::Kind::absent:
+      return !value.has_value();
+    case ValueTest::Kind::text:
+      return value.has_value() && test.text.matches(*value);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool PathMatcher::matches(std::string_view path) const {
@@ -91,7 +117,6 @@ size_t PathMatcher::matchedBytes(std::string_view path) const {
 
 bool HeaderMatcher::matches(const http::RequestHead& head, std::string_view path) const {
   std::optional<std::string_view> value;
-  std::string list;
   switch (source) {
     case Source::method:
       value = head.method;
@@ -103,32 +128,48 @@ bool HeaderMatcher::matches(const http::RequestHead& head, std::string_view path
       value = head.fields.value(http::Name::host);
       break;
     case Source::field:
-      value = fieldValue(head.fields, *this, list);
-      break;
+      return matchesField(head.fields);
   }
-  if (test.kind != ValueTest::Kind::text) {
-    return ((test.kind == ValueTest::Kind::present) == value.has_value()) != invert;
-  }
-  if (!value.has_value()) {
-    if (!missing_is_empty) {
-      return false;
-    }
-    value = std::string_view();
-  }
-  return test.text.matches(*value) != invert;
+  return matchesValue(*this, value);
+}
+
+bool HeaderMatcher::matchesField(const http::Fields& fields) const {
+  std::string list;
+  return matchesValue(*this, fieldValue(fields, *this, list));
 }
 
 bool QueryParameterMatcher::matches(std::string_view query) const {
-  const std::optional<std::string_view> value = parameter(query, name);
-  switch (test.kind) {
-    case ValueTest::Kind::present:
-      return value.has_value();
-    case ValueTest::Kind::absent:
-      return !value.has_value();
-    case ValueTest::Kind::text:
-      return value.has_value() && test.text.matches(*value);
+  return passes(test, parameter(query, name));
+}
+
+bool CookieMatcher::matches(const http::RequestHead& head) const {
+  return passes(test, http::findCookie(head.fields, name));
+}
+
+bool CacheRule::matches(const http::RequestHead& head, std::string_view target,
+                        const http::ResponseHead* response) const {
+  const size_t mark = target.find('?');
+  const std::string_view query = mark == target.npos ? "" : target.substr(mark + 1);
+  const auto all = [](const auto& list, auto holds) {
+    return std::all_of(list.begin(), list.end(), holds);
+  };
+  if (!methods.empty() && std::find(methods.begin(), methods.end(), head.method) == methods.end()) {
+    return false;
   }
-  return false;
+  if (!response_headers.empty() && response == nullptr) {
+    return false;
+  }
+  return all(headers, [&](const HeaderMatcher& m) { return m.matches(head, target); }) &&
+         all(cookies, [&](const CookieMatcher& m) { return m.matches(head); }) &&
+         all(query_parameters, [&](const QueryParameterMatcher& m) { return m.matches(query); }) &&
+         all(response_headers,
+             [&](const HeaderMatcher& m) { return m.matchesField(response->fields); });
+}
+
+bool anyMatches(const std::vector<CacheRule>& rules, const http::RequestHead& head,
+                std::string_view target, const http::ResponseHead* response) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const CacheRule& rule) { return rule.matches(head, target, response); });
 }
 
 bool RequestMatcher::matches(const http::RequestHead& head, std::string_view target) const {

@@ -47,6 +47,8 @@ struct HeaderMatcher {
 
   // path: with the query.
   bool matches(const http::RequestHead& head, std::string_view path) const;
+  // Of a source that is a field.
+  bool matchesField(const http::Fields& fields) const;
   friend bool operator==(const HeaderMatcher&, const HeaderMatcher&) = default;
 };
 
@@ -57,6 +59,31 @@ struct QueryParameterMatcher {
   bool matches(std::string_view query) const;
   friend bool operator==(const QueryParameterMatcher&, const QueryParameterMatcher&) = default;
 };
+
+struct CookieMatcher {
+  std::string name;
+  ValueTest test;
+
+  bool matches(const http::RequestHead& head) const;
+  friend bool operator==(const CookieMatcher&, const CookieMatcher&) = default;
+};
+
+// What an operator keeps from the cache. All of its conditions hold for what it matches; one
+// without any is refused by the configuration.
+struct CacheRule {
+  std::vector<std::string> methods;  // any of them; empty: all
+  std::vector<HeaderMatcher> headers;
+  std::vector<CookieMatcher> cookies;
+  std::vector<QueryParameterMatcher> query_parameters;
+  std::vector<HeaderMatcher> response_headers;  // none in rules about requests
+
+  // target: path and query as the client wrote them. response: nullptr while there is none.
+  bool matches(const http::RequestHead& head, std::string_view target,
+               const http::ResponseHead* response) const;
+  friend bool operator==(const CacheRule&, const CacheRule&) = default;
+};
+bool anyMatches(const std::vector<CacheRule>& rules, const http::RequestHead& head,
+                std::string_view target, const http::ResponseHead* response);
 
 struct RequestMatcher {
   PathMatcher path;

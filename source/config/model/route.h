@@ -68,8 +68,10 @@ struct Route {
   std::variant<ForwardAction, RedirectAction, DirectResponseAction> action;
   std::vector<HeaderMutation> request_headers;  // its own; see changeRequest
   std::vector<HeaderMutation> response_headers;
-  uint32_t cache = kNone;      // index into Snapshot::caches
-  policy::RoutePolicy policy;  // enabled is false without a cache
+  uint32_t cache = kNone;                 // index into Snapshot::caches
+  policy::RoutePolicy policy;             // enabled is false without a cache
+  std::vector<CacheRule> bypass_rules;    // requests that pass the cache by
+  std::vector<CacheRule> no_store_rules;  // responses that are not stored
   friend bool operator==(const Route&, const Route&) = default;
 };
 

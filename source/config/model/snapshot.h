@@ -56,6 +56,8 @@ struct ListenerConfig {
   uint64_t idle_timeout_ms = 60000;
   uint32_t max_requests_per_connection = 0;  // 0: no limit
   std::string via;                           // empty: no Via field
+  std::string cdn_loop;                      // id in CDN-Loop; empty: the field stays as it is
+  uint32_t max_loops = 0;                    // requests that passed here more often are refused
   RouteTable routes;
   friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };

@@ -174,6 +174,81 @@ TEST(QueryParameterMatcher, TakesTheFirstOfTheName) {
   EXPECT_FALSE(absent.matches("b&a"));
 }
 
+TEST(CookieMatcher, TakesTheFirstOfTheName) {  // RFC 6265 4.2.1
+  http::RequestHead head;
+  head.fields.add("Cookie", "a=1; b=2;a=3");
+  head.fields.add("Cookie", "c");
+  CookieMatcher matcher;
+  matcher.name = "a";
+  EXPECT_TRUE(matcher.matches(head));
+  matcher.test = {ValueTest::Kind::text, textMatcher(Kind::exact, "1")};
+  EXPECT_TRUE(matcher.matches(head));
+  matcher.test.text.text = "3";
+  EXPECT_FALSE(matcher.matches(head));
+  matcher.name = "c";
+  matcher.test.text.text = "";
+  EXPECT_TRUE(matcher.matches(head));
+  matcher.name = "A";
+  EXPECT_FALSE(matcher.matches(head));
+  matcher.test = {ValueTest::Kind::absent, {}};
+  EXPECT_TRUE(matcher.matches(head));
+}
+
+struct RuleNames {
+  std::string header = "x-preview";
+  std::string cookie = "session";
+  std::string parameter = "draft";
+  std::string response_header;
+};
+CacheRule ruleOf(const RuleNames& names) {
+  CacheRule rule;
+  rule.headers.emplace_back().name = names.header;
+  rule.cookies.emplace_back().name = names.cookie;
+  rule.query_parameters.emplace_back().name = names.parameter;
+  if (!names.response_header.empty()) {
+    rule.response_headers.emplace_back().name = names.response_header;
+  }
+  return rule;
+}
+
+TEST(CacheRule, AllItsConditionsHold) {
+  http::RequestHead head;
+  head.method = "GET";
+  head.fields.add("X-Preview", "1");
+  head.fields.add("Cookie", "session=a");
+  http::ResponseHead response;
+  response.fields.add("X-No-Cache", "1");
+  const std::string_view target = "/a?draft=1";
+
+  RuleNames names;
+  EXPECT_TRUE(ruleOf(names).matches(head, target, nullptr));
+  EXPECT_TRUE(ruleOf(names).matches(head, target, &response));
+  EXPECT_FALSE(ruleOf(names).matches(head, "/a?drafts=1", nullptr));
+  EXPECT_FALSE(ruleOf(names).matches(head, "/a", nullptr));
+  names.header = "x-other";
+  EXPECT_FALSE(ruleOf(names).matches(head, target, nullptr));
+  names = RuleNames();
+  names.cookie = "other";
+  EXPECT_FALSE(ruleOf(names).matches(head, target, nullptr));
+  names = RuleNames();
+  names.response_header = "x-no-cache";
+  EXPECT_FALSE(ruleOf(names).matches(head, target, nullptr));  // there is none yet
+  EXPECT_TRUE(ruleOf(names).matches(head, target, &response));
+  names.response_header = "x-other";
+  EXPECT_FALSE(ruleOf(names).matches(head, target, &response));
+}
+
+TEST(CacheRule, AnyMethodOfTheListAndAnyRule) {
+  http::RequestHead head;
+  head.method = "GET";
+  std::vector<CacheRule> rules;
+  EXPECT_FALSE(anyMatches(rules, head, "/", nullptr));
+  rules.emplace_back().methods = {"HEAD", "POST"};
+  EXPECT_FALSE(anyMatches(rules, head, "/", nullptr));
+  rules.emplace_back().methods = {"HEAD", "GET"};
+  EXPECT_TRUE(anyMatches(rules, head, "/", nullptr));
+}
+
 TEST(DomainTable, TheMostSpecificDomainWins) {
   DomainTable table;
   const std::vector<std::string> domains = {"*",         "a.com", "*.a.com", "*.b.a.com",
