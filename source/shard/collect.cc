@@ -2,6 +2,20 @@
 #include "source/shard/shard.h"
 
 namespace shard {
+namespace {
+
+void addPurging(store::StripeStore& store, CacheReport& report) {
+  report.label_filter_bytes += store.filters().bytes();
+  report.label_filters_refused += store.filters().refused();
+  const store::PurgeStats& purges = store.purgeStats();
+  report.purges.segments_read += purges.segments_read;
+  report.purges.segments_unfiltered += purges.segments_unfiltered;
+  report.purges.segments_lost += purges.segments_lost;
+  report.purges.lines += purges.lines;
+  report.purges.keys_read += purges.keys_read;
+}
+
+}  // namespace
 
 CacheReport Shard::reportCache(cache::ShardCache& cache) {
   CacheReport report;
@@ -28,14 +42,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.index_bytes += store.index().memoryBytes();
     report.index_evictions += store.index().evictions();
     report.disk_capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
-    report.label_filter_bytes += store.filters().bytes();
-    report.label_filters_refused += store.filters().refused();
-    const store::PurgeStats& purges = store.purgeStats();
-    report.purges.segments_read += purges.segments_read;
-    report.purges.segments_unfiltered += purges.segments_unfiltered;
-    report.purges.segments_lost += purges.segments_lost;
-    report.purges.lines += purges.lines;
-    report.purges.keys_read += purges.keys_read;
+    addPurging(store, report);
     report.fills_active += stripe->fillsRunning();
     report.stripe.fills += stripe->stats().fills;
     report.stripe.collapsed += stripe->stats().collapsed;

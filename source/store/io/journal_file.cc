@@ -42,7 +42,32 @@ rt::Task<base::Status> JournalFile::writeAll(int fd, std::vector<std::byte> byte
     }
     done += static_cast<size_t>(result.result);
   }
-  co_return co_await sync(fd, scope);
+  base::Status synced = co_await sync(fd, scope);
+  if (!synced.ok()) {
+    co_return synced;
+  }
+  co_return co_await readBack(fd, bytes, offset, scope);
+}
+
+// A write that was acknowledged and is not there must not be promised to anybody.
+rt::Task<base::Status> JournalFile::readBack(int fd, std::span<const std::byte> bytes,
+                                             uint64_t offset, rt::CancelScope& scope) {
+  std::vector<std::byte> found(bytes.size());
+  size_t done = 0;
+  while (done < found.size()) {
+    const rt::IoResult result =
+        co_await rt::FileOp(rt::OpKind::read, fd, std::span(found).subspan(done), offset + done,
+                            false, scope, base::kNever);
+    if (result.result <= 0) {
+      co_return result.ok() ? base::Error{base::Code::io_error, base::Blame::disk}
+                            : result.error(base::Blame::disk);
+    }
+    done += static_cast<size_t>(result.result);
+  }
+  if (!std::equal(bytes.begin(), bytes.end(), found.begin())) {
+    co_return base::Error{base::Code::corrupt, base::Blame::disk};
+  }
+  co_return base::Unit{};
 }
 
 rt::Task<base::Status> JournalFile::sync(int fd, rt::CancelScope& scope) {

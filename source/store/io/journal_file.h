@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "source/base/result.h"
@@ -52,6 +53,8 @@ class JournalFile {
   rt::Task<base::Status> rewrite(uint64_t generation, uint64_t oldest_live_sequence, uint32_t now_s,
                                  rt::CancelScope& scope);
 
+  rt::Task<base::Status> readBack(int fd, std::span<const std::byte> bytes, uint64_t offset,
+                                  rt::CancelScope& scope);
   rt::Task<base::Status> sync(int fd, rt::CancelScope& scope);
 
   std::array<int, 2> fds_;

@@ -3,8 +3,7 @@
 // the disk.
 //
 //   append -> slab -> write (full, or flush_after) -> index entry without `in buffer`
-//   segment full -> footer -> sealed;  too few free segments -> reclaim the oldest
-//   (reclaim_loop.cc)
+//   segment full -> footer -> sealed; few free segments -> reclaim the oldest (reclaim_loop.cc)
 //
 // Memory comes from the shard's pool. One slab and the footers' piece are the log's own, so that it
 // goes on when the pool is empty: who holds the pool's memory may be waiting for an append.

@@ -15,8 +15,7 @@ rt::Task<base::Status> SegmentReader::read(uint64_t offset, std::span<std::byte>
   for (size_t done = 0; done < into.size();) {
     const size_t piece = std::min<size_t>(into.size() - done, kPiece_bytes);
     const std::span<std::byte> bytes = buffer.value().span().first(piece);
-    base::Status status =
-        co_await reader_.readBytes(file_, bytes, offset + done, scope);
+    base::Status status = co_await reader_.readBytes(file_, bytes, offset + done, scope);
     if (!status.ok()) {
       co_return status;
     }

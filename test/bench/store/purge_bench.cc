@@ -169,8 +169,7 @@ rt::Task<void> run(Bench* bench, int* exit_code) {
   const auto of = [](store::Label label) { return store::Selector{label, {}}; };
   co_await measure(bench, "a tag of nothing", of(42), &failed);
   co_await measure(bench, "a tag of one object",
-                   of(store::mix64(10'000'000 + 77'777 % bench->objects)),
-                   &failed);
+                   of(store::mix64(10'000'000 + 77'777 % bench->objects)), &failed);
   co_await measure(bench, "a tag of a tenth", of(kTag), &failed);
   co_await measure(bench, "a directory of 1/50", of(store::mix64(103)), &failed);
   bool prefix_failed = false;  // reads keys, so it has no bar

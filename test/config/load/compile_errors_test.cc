@@ -1,6 +1,6 @@
-// Goal: a text that reads well but makes no sense is refused where the sense is missing.
-// Method: one good configuration; each case replaces one of its lines by others, so that the line
-// number of the mistake is known, and names the exact finding. Limits are tested at N and N + 1.
+// Goal: a text that makes no sense is refused where the sense is missing. Method: one good
+// configuration; each case replaces one of its lines, and names the exact finding. Limits: N, N
+// + 1.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -317,8 +317,7 @@ constexpr Case kCases[] = {
      "23:5: static_resources.caches[0].max_size_bytes: is required"},
     {"CacheBelowTheLeast", 25, "    max_size_bytes: 16777215",
      "25:21: static_resources.caches[0].max_size_bytes: must be from 16777216 to 17592186044416, "
-     "not "
-     "16777215; did you mean `16777216`?"},
+     "not 16777215; did you mean `16777216`?"},
     {"TwoCachesOnOnePath", 25,
      "    max_size_bytes: 1073741824\n"
      "  - { name: other, path: ./x/../cache/, max_size_bytes: 1073741824 }",

@@ -1,5 +1,6 @@
-// Goal: a purge of a label holds through recovery: for what was written before it, for what that had
-// replaced, and against snapshots that know no labels. Method: pieces given by hand, in both orders.
+// Goal: a purge of a label holds through recovery: for what was written before it, for what that
+// had replaced, and against snapshots that know no labels. Method: pieces given by hand, in both
+// orders.
 #include <gtest/gtest.h>
 
 #include <array>
