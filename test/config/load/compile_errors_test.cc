@@ -1,6 +1,5 @@
-// Goal: a text that makes no sense is refused where the sense is missing. Method: one good
-// configuration; each case replaces one of its lines, and names the exact finding. Limits: N, N
-// + 1.
+// Goal: a text that makes no sense is refused where the sense is missing. Method: one good text;
+// each case replaces one of its lines, and names the exact finding. Limits are tested at N, N + 1.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -313,8 +312,7 @@ constexpr Case kCases[] = {
      "21:117: static_resources.clusters[0].load_assignment.endpoints[0].lb_endpoints[0]."
      "load_balancing_weight: must be from 1 to 65535, not 0; did you mean `1`?"},
     {"CacheWithoutPath", 24, "    #", "23:5: static_resources.caches[0].path: is required"},
-    {"CacheWithoutSize", 25, "    #",
-     "23:5: static_resources.caches[0].max_size_bytes: is required"},
+    {"CacheOfNoSize", 25, "    #", "23:5: static_resources.caches[0].max_size_bytes: is required"},
     {"CacheBelowTheLeast", 25, "    max_size_bytes: 16777215",
      "25:21: static_resources.caches[0].max_size_bytes: must be from 16777216 to 17592186044416, "
      "not 16777215; did you mean `16777216`?"},
