@@ -42,7 +42,7 @@ void Contents::add(const RecordView& record) {
   entries.push_back(tocEntryOf(record.header));
   const size_t at = labels.size();
   labels.resize(at + record.header.label_count);
-  std::memcpy(labels.data() + at, record.labels.data(), record.labels.size());
+  std::ranges::copy(record.labels, std::as_writable_bytes(std::span(labels).subspan(at)).begin());
 }
 
 void encodeSegmentHeader(std::span<std::byte> out, const SegmentIdentity& identity,
@@ -168,8 +168,8 @@ base::Result<Footer> decodeFooter(std::span<const std::byte> bytes,
     return corrupt();
   }
   footer.labels.resize(t.label_count);
-  std::memcpy(footer.labels.data(), table.data() + t.count * sizeof(TocEntry),
-              t.label_count * sizeof(Label));
+  std::ranges::copy(table.subspan(t.count * sizeof(TocEntry), t.label_count * sizeof(Label)),
+                    std::as_writable_bytes(std::span(footer.labels)).begin());
   return footer;
 }
 

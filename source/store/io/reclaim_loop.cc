@@ -2,7 +2,6 @@
 // segments. What was hit since it was written is written again; what is to be done with each record
 // is decided by store/core/reclaim.h, and this file only reads, appends and erases.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "source/store/core/extents.h"
@@ -169,7 +168,7 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
   fields.written_s = old.header.written_s;
   fields.expires_s = old.header.expires_s;
   std::vector<Label> labels(old.header.label_count);
-  std::memcpy(labels.data(), old.labels.data(), old.labels.size());
+  std::ranges::copy(old.labels, std::as_writable_bytes(std::span(labels)).begin());
   fields.labels = labels;
   std::vector<std::byte> record(recordBytes(static_cast<uint32_t>(old.key.size()),
                                             old.header.meta_length,
