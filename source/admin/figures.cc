@@ -205,6 +205,8 @@ constexpr Figure<shard::CacheReport> kCache[] = {
 constexpr Figure<shard::ShardStats> kShard[] = {
     {gauge, "buffer_bytes_in_use", "Buffer memory that is lent out",
      &shard::ShardStats::buffer_bytes_in_use},
+    {gauge, "segments_to_recover", "Segments of these that have not been dealt with",
+     &shard::CacheReport::segments_to_recover},
     {counter, "buffer_waits", "Times that a buffer had to be waited for",
      &shard::ShardStats::buffer_waits},
     {gauge, "receive_buffers_in_use", "Receive buffers that are lent out",

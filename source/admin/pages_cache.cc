@@ -74,7 +74,9 @@ std::string diskText(const CacheReport& cache) {
   if (!cache.disk_trouble.empty()) {
     return "out of use (" + cache.disk_trouble + ")";
   }
-  return cache.stripes_recovering > 0 ? "recovering" : "in use";
+  return cache.stripes_recovering == 0
+             ? "in use"
+             : "recovering, " + std::to_string(cache.segments_to_recover) + " segments to go";
 }
 
 const config::CacheConfig* findCache(const config::Snapshot& snapshot, std::string_view name) {

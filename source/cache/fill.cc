@@ -372,7 +372,7 @@ void Fill::rememberMiss() {
   if (!refused_for_request_ && !passesSoon(info_.why_not, info_.head.status)) {
     stripe_.publishHitForMiss(hash_, kHitForMiss_s, info_.why_not);
   } else if (stored_entry_.has_value() && info_.head.status < 500) {
-    stripe_.index().eraseIf(hash_, *stored_entry_);
+    stripe_.eraseIf(hash_, *stored_entry_);
   }
 }
 

@@ -311,9 +311,9 @@ rt::Task<void> Fill::pull(PullCall& call) {
         const auto from = static_cast<uint32_t>(position - part->offset);
         part->readers++;
         subscription.held = part;
-        subscription.position = part->offset + part->length;
+        subscription.position = position + bytes;
         call.how = PullHow::bytes;
-        call.bytes = part->buffer.span().subspan(part->body_at + from, part->length - from);
+        call.bytes = part->buffer.span().subspan(part->body_at + from, bytes);
         co_return;
       }
     }

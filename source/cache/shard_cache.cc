@@ -10,7 +10,8 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
       shared_(shared),
       index_(index),
       ram_(shared.memory_bytes / shared.shard_count),
-      stripes_(shared.stripes.size()) {
+      stripes_(shared.stripes.size()),
+      recovery_(*services.reactor, services.disk_events, disk()) {
   services_.ram = &ram_;
   for (uint16_t i = 0; i < stripes_.size(); i++) {
     if (shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
@@ -21,11 +22,11 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
 
 ShardCache::~ShardCache() = default;
 
-rt::Task<std::vector<std::string>> ShardCache::start(rt::CancelScope& scope) {
-  std::vector<std::string> problems;
-  for (uint16_t i = 0; i < stripes_.size(); i++) {
-    if (stripes_[i] == nullptr) {
-      continue;
+void ShardCache::start() {
+  std::vector<Stripe*> own;
+  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
+    if (stripe != nullptr) {
+      own.push_back(stripe.get());
     }
     base::Result<store::RecoveryReport> report = co_await stripes_[i]->start(scope);
     if (!report.ok()) {
@@ -35,7 +36,6 @@ rt::Task<std::vector<std::string>> ShardCache::start(rt::CancelScope& scope) {
                          "); nothing is stored in it until it can be");
     }
   }
-  co_return problems;
 }
 
 void ShardCache::endFills() {
@@ -50,6 +50,7 @@ rt::Task<void> ShardCache::stop() {
   for (const std::unique_ptr<Stripe>& stripe : stripes_) {
     if (stripe != nullptr) {
       co_await stripe->stop();
+  co_await recovery_.stop();
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "source/cache/calls.h"
 #include "source/cache/ram_tier.h"
 #include "source/cache/reader.h"
+#include "source/cache/recovery.h"
 #include "source/cache/shared.h"
 #include "source/cache/stripe.h"
 #include "source/rt/peers.h"
@@ -125,6 +126,7 @@ class ShardCache {
 };
 
 // Answers the calls of the cache on one shard.
+  Recovery recovery_;
 class CallServer {
  public:
   CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>>& caches);

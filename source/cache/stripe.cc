@@ -28,11 +28,24 @@ Stripe::~Stripe() {
 
 rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
   base::Result<store::RecoveryReport> report = co_await store_.recover(scope);
-  if (!report.ok()) {
+  tried_ = true;
+  recovery_tried_.wakeAll();
+  if (report.ok()) {
+    co_await store_.purgeDropped(scope);
+  } else if (!recovery_.scope().requested()) {
     const bool spawned = recovery_.spawn(recoverAgain());
     CHECK(spawned);
   }
   co_return report;
+}
+
+// Purges and lists wait for the first attempt; requests do not.
+rt::Task<void> Stripe::awaitRecovery() {
+  const base::MonoTime deadline = services_.reactor->now() + kAwaitRecovery_ns;
+  auto how = rt::WaitQueue::Woken::by_wake;
+  while (!tried_ && how == rt::WaitQueue::Woken::by_wake) {
+    how = co_await recovery_tried_.wait(serving_.scope(), deadline);
+  }
 }
 
 rt::Task<void> Stripe::recoverAgain() {
@@ -102,7 +115,7 @@ void Stripe::acquire(AcquireCall& call) {
   }
   const std::optional<store::Entry> entry = index().find(hash);
   if (entry.has_value() && call.broken) {
-    index().eraseIf(hash, *call.seen);
+    eraseIf(hash, *call.seen);
   } else if (entry.has_value() &&
              (!call.seen.has_value() || !store::sameVersion(*entry, *call.seen))) {
     const bool note = entry->kind() == store::EntryKind::hit_for_miss;
@@ -232,6 +245,13 @@ rt::Task<void> Stripe::serveFlush(AwaitFlushCall* call) {
   services_.peers->reply(*call);
 }
 
+// An older version that recovery comes to later is not to take its place.
+void Stripe::eraseIf(base::Hash128 hash, store::Entry entry) {
+  if (index().eraseIf(hash, entry) && !store_.ready()) {
+    store_.dropAtRecovery(hash);
+  }
+}
+
 // What is being kept, or will be kept, of a response that came before this is not.
 void Stripe::beginEpoch() {
   epoch_++;
@@ -295,6 +315,7 @@ void Stripe::purge(PurgeCall& call) {
 
 rt::Task<void> Stripe::servePurge(PurgeCall* call) {
   stats_.purges++;
+  co_await awaitRecovery();
   purgeFills(*call);
   rt::CancelScope never;
   if (call->everything) {
@@ -338,7 +359,7 @@ rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
 
 void Stripe::invalidate(InvalidateCall& call) {
   if (call.only.has_value()) {
-    index().eraseIf(call.hash, *call.only);
+    eraseIf(call.hash, *call.only);
     return services_.peers->reply(call);
   }
   stats_.invalidations++;
@@ -366,6 +387,7 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
   }
   query.after = call->after;
   query.limit = call->limit;
+  co_await awaitRecovery();
   base::Result<store::ListPage> page = co_await store_.list(std::move(query), serving_.scope());
   if (!page.ok()) {
     call->error = page.error();

@@ -54,12 +54,16 @@ class Stripe {
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
+  static constexpr uint64_t kAwaitRecovery_ns = 30 * base::kSecond_ns;
   static constexpr size_t kRecentPurges = 4096;
   static constexpr uint32_t kUseKeys = 1 << 16;  // counted exactly enough; more blur
 
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
 
+  base::StripeId id() const {
+    return base::StripeId{static_cast<uint16_t>(stripe_shared_.files.superblock.stripe)};
+  }
   // Recovers the store. An error means that nothing can be stored yet: requests are answered all
   // the same, and recovery is tried again (kRecoverAgain_ns, twice as long each time) until it
   // succeeds. After kRecoverStrictly attempts what cannot be read is given up.
@@ -104,6 +108,8 @@ class Stripe {
   uint32_t draw() { return static_cast<uint32_t>(nextRuleId() >> 32); }
   // How often a key has been asked of this owner of late; counted for routes with min_uses.
   uint32_t uses(base::Hash128 hash) { return uses_ == nullptr ? 1 : uses_->estimate(hash); }
+  // Erases what the index has of the key if it is this version.
+  void eraseIf(base::Hash128 hash, store::Entry entry);
   void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s, policy::NoStoreReason why);
   void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
   // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
@@ -126,6 +132,7 @@ class Stripe {
   };
   void spawn(rt::Task<void> task);
   rt::Task<void> recoverAgain();
+  rt::Task<void> awaitRecovery();
   void noteUse(const FillRequest& request, base::Hash128 hash);
   rt::Task<void> runFill(Fill* fill);
   rt::Task<void> serveHead(AwaitHeadCall* call);
@@ -148,6 +155,8 @@ class Stripe {
   store::StripeShared& stripe_shared_;
   store::StripeStore store_;
   rt::TaskGroup recovery_;
+  bool tried_ = false;  // to recover
+  rt::WaitQueue recovery_tried_;
   rt::TaskGroup tasks_;    // fills
   rt::TaskGroup serving_;  // calls that wait
   std::unordered_map<base::Hash128, Fill*, HashOf> by_key_;

@@ -269,11 +269,6 @@ rt::Task<void> Server::serve() {
     }
   }
   if (applied) {
-    for (const std::unique_ptr<ShardThread>& shard : shards_) {
-      for (const std::string& problem : shard->problems()) {
-        say(telemetry::LogLevel::error, problem);
-      }
-    }
     state_ = admin::State::live;
     std::string where;
     for (const OpenListener& listener : listeners_) {

@@ -33,7 +33,7 @@ void ShardThread::join() {
 }
 
 rt::Task<void> ShardThread::startShard() {
-  problems_ = co_await shard_->start();
+  co_await shard_->start();
 }
 
 void ShardThread::run(std::promise<std::string> started) {

@@ -33,8 +33,6 @@ class ShardThread {
   std::string start();
   // After the shard was told to stop.
   void join();
-  // What went wrong when the stripes were read; valid after the first applied configuration.
-  const std::vector<std::string>& problems() const { return problems_; }
   // The shard's lines for the operators' log.
   telemetry::LogRing& log() { return log_; }
 
@@ -47,7 +45,6 @@ class ShardThread {
   std::thread thread_;
   std::unique_ptr<rt::IoEngine> engine_;
   std::unique_ptr<shard::Shard> shard_;
-  std::vector<std::string> problems_;
 };
 
 }  // namespace server

@@ -63,6 +63,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
       report.disk_trouble = std::string("writes: ") + diskTrouble(health.lastError());
     }
     const store::SegmentAllocator& allocator = store.log().allocator();
+      report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
     const uint64_t free = allocator.freeCount();
     report.segments_free += free;
     report.segments_bad += allocator.badCount();

@@ -43,4 +43,25 @@ void DiskLog::diskBack(uint16_t disk, store::DiskWork work) {
   write(telemetry::LogLevel::info, line);
 }
 
+void DiskLog::recovered(uint16_t disk, uint32_t stripes, const store::RecoveryReport& report,
+                        uint64_t took_ns) {
+  telemetry::LogLine line;
+  line << "cache " << caches_[disk]->name << ": recovered " << report.entries << " objects in "
+       << stripes << " stripes within " << took_ns / base::kMillisecond_ns << " ms"
+       << (report.from_snapshot ? ", from a snapshot and " : ", without a snapshot, from ")
+       << report.segments_read << " segments";
+  if (report.segments_lost > 0) {
+    line << "; " << report.segments_lost << " segments could not be read and are given up";
+  }
+  write(telemetry::LogLevel::info, line);
+}
+
+void DiskLog::notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) {
+  telemetry::LogLine line;
+  line << "cache " << caches_[disk]->name << ", stripe " << stripe << ": cannot be read ("
+       << base::name(error.code) << ", errno " << error.sys
+       << "); nothing is stored in it until it can be, which is tried again and again";
+  write(telemetry::LogLevel::error, line);
+}
+
 }  // namespace shard

@@ -20,6 +20,9 @@ class DiskLog final : public store::DiskEvents {
 
   void diskOut(uint16_t disk, store::DiskWork work, int32_t error) override;
   void diskBack(uint16_t disk, store::DiskWork work) override;
+  void recovered(uint16_t disk, uint32_t stripes, const store::RecoveryReport& report,
+                 uint64_t took_ns) override;
+  void notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) override;
 
  private:
   void write(telemetry::LogLevel level, const telemetry::LogLine& line);

@@ -57,17 +57,17 @@ Shard::~Shard() {
   CHECK(stopped_);
 }
 
-rt::Task<std::vector<std::string>> Shard::start() {
-  std::vector<std::string> problems;
-  rt::CancelScope never;
+rt::Task<void> Shard::start() {
+  const base::MonoTime deadline = reactor_.now() + kStartPatience_ns;
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
-    std::vector<std::string> found = co_await cache->start(never);
-    problems.insert(problems.end(), found.begin(), found.end());
+    cache->start();
+  }
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    co_await cache->awaitRecovery(deadline);
   }
   access_log_.start();
   started_ = true;
   start_.wakeAll();
-  co_return problems;
 }
 
 rt::Task<void> Shard::awaitStart() {

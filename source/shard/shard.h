@@ -43,8 +43,10 @@ class Shard {
         const std::vector<std::unique_ptr<cache::CacheShared>>& caches);
   ~Shard();
 
-  // Recovers the stripes; then the shard answers calls. Problems are sentences for the log.
-  rt::Task<std::vector<std::string>> start();
+  // Begins to recover the stripes. The shard answers the calls of the control thread when that is
+  // done, or has taken kStartPatience_ns: from then on it goes on while requests are answered.
+  static constexpr uint64_t kStartPatience_ns = base::kSecond_ns;
+  rt::Task<void> start();
 
   rt::Reactor& reactor() { return reactor_; }
   rt::Peers& peers() { return peers_; }

@@ -60,7 +60,8 @@ struct CacheReport {
   uint64_t memory_budget_bytes = 0;
   uint64_t memory_objects = 0;
   uint64_t fills_active = 0;
-  uint64_t stripes_recovering = 0;   // what they hold is not known yet; nothing is stored
+  uint64_t stripes_recovering = 0;   // what they hold is not all known yet; nothing is stored
+  uint64_t segments_to_recover = 0;  // of these
   uint64_t stripes_not_written = 0;  // the disk is out of use for writes
   uint64_t shards_not_reading = 0;   // the disk is out of use for this shard's reads
   uint64_t disk_outages = 0;

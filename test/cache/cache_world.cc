@@ -143,7 +143,9 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   }
   finish();
   for (const std::unique_ptr<Shard>& shard : shards_) {
-    CHECK(shard->problems.empty());
+    for (const std::unique_ptr<Stripe>& stripe : shard->caches[0]->stripes()) {
+      CHECK(stripe == nullptr || stripe->store().ready());
+    }
   }
 }
 
@@ -186,8 +188,8 @@ store::StripeFiles CacheWorld::openFiles(uint32_t stripe) {
 }
 
 rt::Task<void> CacheWorld::starting(Shard* shard) {
-  rt::CancelScope never;
-  shard->problems = co_await shard->caches[0]->start(never);
+  shard->caches[0]->start();
+  co_await shard->caches[0]->awaitRecovery(base::kNever);
 }
 
 rt::Task<void> CacheWorld::stopping(Shard* shard) {

@@ -161,7 +161,6 @@ class CacheWorld {
     std::unique_ptr<ScriptedOrigin> origin;
     std::vector<std::unique_ptr<ShardCache>> caches;
     CallServer server;
-    std::vector<std::string> problems;
   };
   store::StripeFiles openFiles(uint32_t stripe);
   rt::Task<void> starting(Shard* shard);

@@ -99,7 +99,7 @@ void ProxyNode::openCache() {
 }
 
 rt::Task<void> ProxyNode::startShard(Member* member) {
-  member->problems = co_await member->shard->start();
+  co_await member->shard->start();
 }
 
 void ProxyNode::start(uint64_t limit_ns) {

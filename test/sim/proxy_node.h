@@ -76,7 +76,6 @@ class ProxyNode {
     int listener = -1;
     std::unique_ptr<shard::Shard> shard;
     std::unique_ptr<rt::TaskGroup> starting;
-    std::vector<std::string> problems;
   };
   struct Control {
     Control(SimHost& h, rt::Mesh& mesh)

@@ -1,5 +1,8 @@
-// StripeStore::recover: purge journal, segment headers, newest snapshot, then whatever is newer
-// than it. The merge itself is store/core/recovery.h; this file only reads.
+// StripeStore::recover: purge journal, segment headers, what is newer than the newest snapshot, and
+// that snapshot. The merge itself is store/core/recovery.h; this file only reads.
+//
+// Requests are answered from the index meanwhile. So the newest comes first: what a key leads to at
+// any time is its newest record, or nothing yet, and never one that another had replaced.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,34 +29,15 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   if (!headers.ok()) {
     co_return headers.error();
   }
-  RecoveryMerge merge(*shared_.index, *shared_.table, purges_);
-  auto take = [&merge](const SnapshotHeader& header, const std::vector<uint64_t>& sequences,
-                       const PlacedEntry& entry) {
-    merge.addSnapshotEntry(header, sequences, entry);
-  };
-  base::Result<bool> loaded = co_await snapshots_.load(take, scope);
-  if (!loaded.ok()) {
-    co_return loaded.error();
+  RecoveryMerge merged(*shared_.index, *shared_.table, purges_);
+  base::Result<uint64_t> known = co_await merge(merged, unreadable, report, scope);
+  if (!known.ok()) {
+    co_return known.error();
   }
-  // A snapshot of an index of another size is of no use, nor is one without a later purge of
-  // labels: everything is read.
-  report.from_snapshot = loaded.value() &&
-                         snapshots_.loaded().bucket_count == shared_.index->bucketCount() &&
-                         purges_.labelsPurgedBefore(snapshots_.loaded().journal_number);
-  const uint64_t known = report.from_snapshot ? snapshots_.loaded().sealed_sequence : 0;
-  for (uint32_t segment = 0; segment < shared_.table->count(); segment++) {
-    if (shared_.table->sequence(segment) > known) {
-      base::Status read = co_await readSegment(segment, merge, report, scope);
-      if (!read.ok() && (unreadable == Unreadable::fails || scope.requested())) {
-        co_return read.error();
-      }
-      report.segments_lost += read.ok() ? 0 : 1;  // its number counts: the next life begins behind
-    }
-  }
-  if (merge.buried() > 0) {
+  if (merged.buried() > 0) {
     co_await eraseBuried();
   }
-  const uint64_t life = merge.nextLife(journal_.generation(), known);
+  const uint64_t life = merged.nextLife(journal_.generation(), known.value());
   base::Status begun =
       co_await journal_.begin(life, static_cast<uint32_t>(reactor_.turn().wall.s), scope);
   if (!begun.ok()) {
@@ -62,8 +46,82 @@ rt::Task<base::Result<RecoveryReport>> StripeStore::recover(rt::CancelScope& sco
   startLog(life);
   report.segments_lost += static_cast<uint32_t>(lost.size());
   report.entries = shared_.index->size();
-  report.purged = merge.count(Recovered::purged);
+  report.purged = merged.count(Recovered::purged);
   co_return report;
+}
+
+// The newest sequence that a snapshot answers for; 0 when there is none.
+rt::Task<base::Result<uint64_t>> StripeStore::merge(RecoveryMerge& merge, Unreadable unreadable,
+                                                    RecoveryReport& report,
+                                                    rt::CancelScope& scope) {
+  // A snapshot of an index of another size is of no use, nor is one without a later purge of
+  // labels: everything is read.
+  const auto usable = [this](const SnapshotHeader& header) {
+    return header.bucket_count == shared_.index->bucketCount() &&
+           purges_.labelsPurgedBefore(header.journal_number);
+  };
+  segments_recovered_ = 0;
+  base::Result<std::optional<SnapshotHeader>> newest = co_await snapshots_.newest(scope);
+  if (!newest.ok()) {
+    co_return newest.error();
+  }
+  const std::optional<SnapshotHeader>& header = newest.value();
+  const uint64_t promised = header.has_value() && usable(*header) ? header->sealed_sequence : 0;
+  const Between newer{promised, UINT64_MAX};
+  base::Status read = co_await readSegments(newer, unreadable, merge, report, scope);
+  if (!read.ok()) {
+    co_return read.error();
+  }
+  auto take = [&merge](const SnapshotHeader& header, const std::vector<uint64_t>& sequences,
+                       const PlacedEntry& entry) {
+    merge.addSnapshotEntry(header, sequences, entry);
+  };
+  base::Result<bool> loaded = co_await snapshots_.load(take, scope);
+  if (!loaded.ok()) {
+    co_return loaded.error();
+  }
+  report.from_snapshot = loaded.value() && usable(snapshots_.loaded());
+  const uint64_t known = report.from_snapshot ? snapshots_.loaded().sealed_sequence : 0;
+  // One that turned out to be damaged had promised more.
+  const Between missing{known, promised};
+  read = co_await readSegments(missing, unreadable, merge, report, scope);
+  if (!read.ok()) {
+    co_return read.error();
+  }
+  segments_recovered_ = shared_.table->count();
+  co_return known;
+}
+
+// The segments whose sequence is above one and at most the other, the newest first.
+rt::Task<base::Status> StripeStore::readSegments(Between sequences, Unreadable unreadable,
+                                                 RecoveryMerge& merge, RecoveryReport& report,
+                                                 rt::CancelScope& scope) {
+  std::vector<std::pair<uint64_t, uint32_t>> wanted;
+  for (uint32_t segment = 0; segment < shared_.table->count(); segment++) {
+    const uint64_t sequence = shared_.table->sequence(segment);
+    if (sequence > sequences.above && sequence <= sequences.most) {
+      wanted.emplace_back(sequence, segment);
+    }
+  }
+  std::sort(wanted.rbegin(), wanted.rend());
+  for (const auto& [sequence, segment] : wanted) {
+    base::Status read = co_await readSegment(segment, merge, report, scope);
+    if (!read.ok() && (unreadable == Unreadable::fails || scope.requested())) {
+      co_return read;
+    }
+    report.segments_lost += read.ok() ? 0 : 1;  // its number counts: the next life begins behind
+    segments_recovered_++;
+  }
+  co_return base::Unit{};
+}
+
+void addTo(RecoveryReport& sum, const RecoveryReport& report) {
+  sum.from_snapshot = sum.from_snapshot || report.from_snapshot;
+  sum.entries += report.entries;
+  sum.segments_read += report.segments_read;
+  sum.segments_walked += report.segments_walked;
+  sum.segments_lost += report.segments_lost;
+  sum.purged += report.purged;
 }
 
 // The log goes on behind what the segment table holds, in a life of its own.

@@ -45,6 +45,28 @@ rt::Task<std::array<int, 2>> SnapshotFiles::order(std::span<std::byte> block,
   co_return files;
 }
 
+rt::Task<base::Result<std::optional<SnapshotHeader>>> SnapshotFiles::newest(
+    rt::CancelScope& scope) {
+  base::Result<rt::Buffer> buffer = co_await pool_.take(kSnapshotBlockBytes, scope);
+  if (!buffer.ok()) {
+    co_return buffer.error();
+  }
+  const std::span<std::byte> block = buffer.value().span().first(kSnapshotBlockBytes);
+  const std::array<int, 2> files = co_await order(block, scope);
+  if (scope.requested()) {
+    co_return base::Error{base::Code::cancelled, base::Blame::self};
+  }
+  std::optional<SnapshotHeader> header;
+  if (files[0] >= 0) {
+    base::Result<bool> read = co_await readBlock(files[0], 0, block, scope);
+    base::Result<SnapshotHeader> peeked = peekSnapshot(block, salt_);
+    if (read.ok() && read.value() && peeked.ok()) {
+      header = peeked.value();
+    }
+  }
+  co_return header;
+}
+
 rt::Task<base::Status> SnapshotFiles::save(SnapshotHeader header, std::vector<uint64_t> sequences,
                                            IndexShard& index, rt::CancelScope& scope) {
   base::Result<rt::Buffer> buffer = co_await pool_.take(kSnapshotBlockBytes, scope);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "source/base/result.h"
@@ -17,6 +18,9 @@ class SnapshotFiles {
   SnapshotFiles(rt::BufferPool& pool, std::array<int, 2> fds, uint32_t salt)
       : pool_(pool), fds_(fds), salt_(salt) {}
 
+  // What the one that load() tries first says of itself, as far as its first block is intact; none:
+  // there is none. Error: cancelled, no_capacity.
+  rt::Task<base::Result<std::optional<SnapshotHeader>>> newest(rt::CancelScope& scope);
   // Reads the newest complete snapshot, entry by entry, into `take` (a callable: header, sequences,
   // entry). False when there is none that can be read; entries that were given before a bad block
   // are true all the same. Error: cancelled.

@@ -37,7 +37,7 @@ StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShare
       filters_(shared.table->count(), shared.filter_bytes),
       journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
-      background_(reactor, 2) {}
+      background_(reactor, 3) {}
 
 StripeStore::~StripeStore() = default;
 

@@ -61,6 +61,7 @@ struct RecoveryReport {
   uint32_t segments_lost = 0;    // unreadable; they are written over
   uint64_t purged = 0;
 };
+void addTo(RecoveryReport& sum, const RecoveryReport& report);
 
 struct PurgeStats {
   uint64_t segments_read = 0;        // tables of contents that purges read
@@ -126,6 +127,9 @@ class StripeStore {
 
   // While the store is not ready: a recovery of this process does not bring the key back, nor, once
   // there are more than kMaxDropped, anything. What the index has already is the caller's to erase.
+  // Of an attempt to recover: segments that have been dealt with. What is in the index already may
+  // be served.
+  uint32_t segmentsRecovered() const { return segments_recovered_; }
   void dropAtRecovery(base::Hash128 hash);
   // Once it is ready: makes durable what was dropped in that way.
   rt::Task<void> purgeDropped(rt::CancelScope& scope);
@@ -169,6 +173,15 @@ class StripeStore {
   struct Walk;
   rt::Task<void> walkSegment(Walk& walk, OpenedSegment segment);
   rt::Task<void> takeLines(Walk& walk, const std::vector<LineAt>& lines);
+  rt::Task<base::Result<uint64_t>> merge(RecoveryMerge& merge, Unreadable unreadable,
+                                         RecoveryReport& report, rt::CancelScope& scope);
+  struct Between {
+    uint64_t above;
+    uint64_t most;
+  };
+  rt::Task<base::Status> readSegments(Between sequences, Unreadable unreadable,
+                                      RecoveryMerge& merge, RecoveryReport& report,
+                                      rt::CancelScope& scope);
   rt::Task<void> takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first);
   void take(Walk& walk, const LineAt& line);
   rt::Task<base::Result<Contents>> contentsOf(OpenedSegment segment, rt::CancelScope& scope);
@@ -202,3 +215,4 @@ class StripeStore {
 };
 
 }  // namespace store
+  uint32_t segments_recovered_ = 0;

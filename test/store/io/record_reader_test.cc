@@ -22,6 +22,8 @@ class Events final : public DiskEvents {
   void diskBack(uint16_t disk, DiskWork work) override {
     log += "back " + std::to_string(disk) + (work == DiskWork::read ? " read; " : " write; ");
   }
+  void recovered(uint16_t, uint32_t, const RecoveryReport&, uint64_t) override {}
+  void notRecovered(uint16_t, uint32_t, const base::Error&) override {}
   std::string log;
 };
 

@@ -250,6 +250,7 @@ void Life::startPurgeAll(std::optional<base::Status>* outcome) {
 }
 
 rt::Task<void> Life::reading(std::string key, std::optional<FoundRecord>* found) {
+  co_await rt::Yield();  // started from outside, the clock may be that of the last turn
   found->reset();
   std::optional<Entry> entry = shared_->index->find(hash(key));
   if (entry.has_value() && entry->inBuffer()) {
