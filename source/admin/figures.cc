@@ -170,6 +170,17 @@ constexpr Figure<store::PurgeStats> kPurges[] = {
 };
 static_assert(holds<store::PurgeStats>(std::size(kPurges), 0), "a new member needs a row");
 
+constexpr Figure<store::ScrubStats> kScrub[] = {
+    {counter, "scrub_passes", "Times that a stripe was scrubbed whole", &store::ScrubStats::passes},
+    {counter, "scrub_records", "Records that scrubbing read", &store::ScrubStats::records},
+    {counter, "scrub_bytes", "Bytes of these", &store::ScrubStats::bytes},
+    {counter, "scrub_damaged", "Records dropped since scrubbing found them damaged",
+     &store::ScrubStats::damaged},
+    {counter, "scrub_unreadable", "Records dropped since scrubbing could not read them",
+     &store::ScrubStats::unreadable},
+};
+static_assert(holds<store::ScrubStats>(std::size(kScrub), 0), "a new member needs a row");
+
 constexpr Figure<shard::CacheReport> kCache[] = {
     {gauge, "index_entries", "Objects in the index", &shard::CacheReport::index_entries},
     {gauge, "index_bytes", "Memory of the index", &shard::CacheReport::index_bytes},
@@ -194,6 +205,8 @@ constexpr Figure<shard::CacheReport> kCache[] = {
     {gauge, "fills_active", "Fetches in progress", &shard::CacheReport::fills_active},
     {gauge, "stripes_recovering", "Stripes whose contents are not known yet",
      &shard::CacheReport::stripes_recovering},
+    {gauge, "segments_to_recover", "Segments of these that have not been dealt with",
+     &shard::CacheReport::segments_to_recover},
     {gauge, "stripes_not_written", "Stripes whose disk is out of use for writes",
      &shard::CacheReport::stripes_not_written},
     {gauge, "shards_not_reading", "Shards for whose reads the disk is out of use",
@@ -205,8 +218,6 @@ constexpr Figure<shard::CacheReport> kCache[] = {
 constexpr Figure<shard::ShardStats> kShard[] = {
     {gauge, "buffer_bytes_in_use", "Buffer memory that is lent out",
      &shard::ShardStats::buffer_bytes_in_use},
-    {gauge, "segments_to_recover", "Segments of these that have not been dealt with",
-     &shard::CacheReport::segments_to_recover},
     {counter, "buffer_waits", "Times that a buffer had to be waited for",
      &shard::ShardStats::buffer_waits},
     {gauge, "receive_buffers_in_use", "Receive buffers that are lent out",
@@ -339,6 +350,9 @@ std::span<const Figure<net::AcceptorStats>> acceptorFigures() {
 }
 std::span<const Figure<store::PurgeStats>> purgeFigures() {
   return kPurges;
+}
+std::span<const Figure<store::ScrubStats>> scrubFigures() {
+  return kScrub;
 }
 std::span<const Figure<cache::RamStats>> ramFigures() {
   return kRam;

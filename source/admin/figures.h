@@ -25,6 +25,7 @@ std::span<const Figure<rt::PeersStats>> callFigures();
 std::span<const Figure<store::ReadStats>> readFigures();
 std::span<const Figure<store::WriteStats>> writeFigures();
 std::span<const Figure<store::PurgeStats>> purgeFigures();
+std::span<const Figure<store::ScrubStats>> scrubFigures();
 std::span<const Figure<proxy::AccessLogStats>> accessLogFigures();
 std::span<const Figure<net::AcceptorStats>> acceptorFigures();
 std::span<const Figure<cache::RamStats>> ramFigures();

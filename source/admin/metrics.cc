@@ -163,6 +163,7 @@ void collectCache(Collector& out, const shard::CacheReport& cache, base::ShardId
             cache.lookups.memory_hits + cache.lookups.disk_hits);
   out.shard("cache", stripeFigures(), labels, id, cache.stripe);
   out.shard("cache", purgeFigures(), labels, id, cache.purges);
+  out.shard("cache", scrubFigures(), labels, id, cache.scrub);
   out.shard("cache", writeFigures(), labels, id, cache.writes);
   out.histogram(time("cache", "disk_write_time", "Time that a write to a disk took"), labels, id,
                 cache.writes.latency_ns);

@@ -41,6 +41,7 @@ std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards)
       addFigures(lookupFigures(), into.lookups, from.lookups);
       addFigures(stripeFigures(), into.stripe, from.stripe);
       addFigures(purgeFigures(), into.purges, from.purges);
+      addFigures(scrubFigures(), into.scrub, from.scrub);
       addFigures(writeFigures(), into.writes, from.writes);
     }
   }
@@ -66,6 +67,7 @@ void eachFigure(const CacheReport& cache, Visit visit) {
   table(lookupFigures(), cache.lookups);
   table(stripeFigures(), cache.stripe);
   table(purgeFigures(), cache.purges);
+  table(scrubFigures(), cache.scrub);
   table(writeFigures(), cache.writes);
 }
 

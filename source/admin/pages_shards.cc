@@ -148,6 +148,7 @@ void writeCaches(JsonWriter& out, const ShardStats& stats) {
     putFigures(out, lookupFigures(), cache.lookups);
     putFigures(out, stripeFigures(), cache.stripe);
     putFigures(out, purgeFigures(), cache.purges);
+    putFigures(out, scrubFigures(), cache.scrub);
     putFigures(out, writeFigures(), cache.writes);
     writeLatencyJson(out, "disk_write_latency", cache.writes.latency_ns);
     out.endObject();

@@ -28,12 +28,15 @@ void ShardCache::start() {
     if (stripe != nullptr) {
       own.push_back(stripe.get());
     }
-    base::Result<store::RecoveryReport> report = co_await stripes_[i]->start(scope);
-    if (!report.ok()) {
-      problems.push_back("cache " + shared_.name + ", stripe " + std::to_string(i) +
-                         ": cannot be read (" + std::string(base::name(report.error().code)) +
-                         ", errno " + std::to_string(report.error().sys) +
-                         "); nothing is stored in it until it can be");
+  }
+  recovery_.start(std::move(own));
+}
+
+void ShardCache::setScrubRate(uint64_t bytes_per_s) {
+  const uint64_t each = (bytes_per_s + stripes_.size() - 1) / stripes_.size();
+  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
+    if (stripe != nullptr) {
+      stripe->store().setScrubRate(each);
     }
   }
 }
@@ -47,10 +50,10 @@ void ShardCache::endFills() {
 }
 
 rt::Task<void> ShardCache::stop() {
+  co_await recovery_.stop();
   for (const std::unique_ptr<Stripe>& stripe : stripes_) {
     if (stripe != nullptr) {
       co_await stripe->stop();
-  co_await recovery_.stop();
     }
   }
 }

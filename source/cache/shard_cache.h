@@ -54,8 +54,12 @@ class ShardCache {
   ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index);
   ~ShardCache();
 
-  // Recovers the stripes of this shard; problems are sentences for the log.
-  rt::Task<std::vector<std::string>> start(rt::CancelScope& scope);
+  // Begins to recover the stripes of this shard.
+  void start();
+  // Until that is done, as far as it can be at once, or the deadline. Requests need not wait.
+  rt::Task<void> awaitRecovery(base::MonoTime deadline) { return recovery_.wait(deadline); }
+  // Of the whole cache, all stripes together. 0: nothing is scrubbed.
+  void setScrubRate(uint64_t bytes_per_s);
   void endFills();
   // No reader is left on any shard.
   rt::Task<void> stop();
@@ -122,11 +126,11 @@ class ShardCache {
   uint16_t index_;
   RamTier ram_;
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
+  Recovery recovery_;
   ShardCacheStats stats_;
 };
 
 // Answers the calls of the cache on one shard.
-  Recovery recovery_;
 class CallServer {
  public:
   CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>>& caches);

@@ -4,6 +4,14 @@
 namespace shard {
 namespace {
 
+void addScrubbing(const store::ScrubStats& from, store::ScrubStats& into) {
+  into.passes += from.passes;
+  into.records += from.records;
+  into.bytes += from.bytes;
+  into.damaged += from.damaged;
+  into.unreadable += from.unreadable;
+}
+
 void addPurging(store::StripeStore& store, CacheReport& report) {
   report.label_filter_bytes += store.filters().bytes();
   report.label_filters_refused += store.filters().refused();
@@ -43,6 +51,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.index_evictions += store.index().evictions();
     report.disk_capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
     addPurging(store, report);
+    addScrubbing(store.scrubStats(), report.scrub);
     report.fills_active += stripe->fillsRunning();
     report.stripe.fills += stripe->stats().fills;
     report.stripe.collapsed += stripe->stats().collapsed;
@@ -54,6 +63,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.stripe.invalidations_lost += stripe->stats().invalidations_lost;
     if (!store.ready()) {
       report.stripes_recovering++;
+      report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
       continue;
     }
     const store::DiskHealth& health = store.log().health();
@@ -63,7 +73,6 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
       report.disk_trouble = std::string("writes: ") + diskTrouble(health.lastError());
     }
     const store::SegmentAllocator& allocator = store.log().allocator();
-      report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
     const uint64_t free = allocator.freeCount();
     report.segments_free += free;
     report.segments_bad += allocator.badCount();

@@ -102,6 +102,9 @@ rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
   config_.set(call->snapshot);
   access_log_.setFile(call->access_log_fd);
   clusters_.update(upstream::fromConfig(call->snapshot->clusters));
+  for (size_t i = 0; i < caches_.size(); i++) {
+    caches_[i]->setScrubRate(call->snapshot->caches[i].scrub_bytes_per_second);
+  }
   std::vector<int> gone;
   for (const auto& [fd, listening] : listening_) {
     const bool stays = std::any_of(call->sockets.begin(), call->sockets.end(),

@@ -71,6 +71,7 @@ struct CacheReport {
   cache::StripeStats stripe;
   store::WriteStats writes;
   store::PurgeStats purges;
+  store::ScrubStats scrub;
 };
 
 struct ShardStats {

@@ -213,6 +213,7 @@ policy::TagRules compileTags(const Place& place, const pb::Tags& from) {
 
 CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine) {
   constexpr uint64_t kMaxMemory = uint64_t{1} << 40;
+  constexpr uint64_t kMaxScrub = uint64_t{1} << 40;
   constexpr uint64_t kMaxStripes = 1024;
   constexpr uint64_t kLargestShare = 2;  // of the cache, that one object may take
   constexpr uint64_t kMinSegment = uint64_t{1} << 20;
@@ -257,6 +258,8 @@ CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engin
     }
   }
   cache.tags = compileTags(place["tags"], from.tags());
+  cache.scrub_bytes_per_second =
+      numberIn(place["scrub_bytes_per_second"], from.scrub_bytes_per_second(), 0, {0, kMaxScrub});
   checkSegments(place, cache);
   checkDiskIo(place, from, cache, engine);
   return cache;

@@ -120,6 +120,8 @@ void diffCache(const CacheConfig& before, const CacheConfig& after, const std::s
   differ.numbers(before.segment_bytes, after.segment_bytes, path + ".segment_bytes",
                  Effect::restart);
   differ.compare(before.tags, after.tags, path + ".tags", Effect::reload);
+  differ.numbers(before.scrub_bytes_per_second, after.scrub_bytes_per_second,
+                 path + ".scrub_bytes_per_second", Effect::reload);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ struct CacheConfig {
   uint32_t stripes = 0;           // 0: the store decides
   uint64_t segment_bytes = 0;     // 0: the store decides
   policy::TagRules tags;
+  uint64_t scrub_bytes_per_second = 0;  // 0: not at all
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
 };
 

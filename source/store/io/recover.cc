@@ -150,6 +150,8 @@ void StripeStore::startLog(uint64_t life) {
   CHECK(saving);
   const bool filtering = background_.spawn(filterLoop());
   CHECK(filtering);
+  const bool scrubbing = background_.spawn(scrubLoop());
+  CHECK(scrubbing);
 }
 
 // The sequence that each segment's header has now: a read a segment, many in flight.

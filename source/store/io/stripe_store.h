@@ -71,6 +71,14 @@ struct PurgeStats {
   uint64_t keys_read = 0;            // records read for their keys
 };
 
+struct ScrubStats {
+  uint64_t passes = 0;  // over everything
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  uint64_t damaged = 0;     // a checksum did not hold
+  uint64_t unreadable = 0;  // the disk said no
+};
+
 // A page of what a stripe holds, in the order of the log.
 struct ListQuery {
   std::optional<Selector> selector;
@@ -108,6 +116,7 @@ class StripeStore {
   static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
   static constexpr size_t kMaxDropped = 65536;
+  static constexpr uint64_t kScrubEvery_ns = 60 * base::kSecond_ns;  // a pass begins, at most
 
   StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared,
               DiskEvents* events = nullptr);
@@ -118,6 +127,9 @@ class StripeStore {
   rt::Task<base::Result<RecoveryReport>> recover(rt::CancelScope& scope,
                                                  Unreadable unreadable = Unreadable::fails);
   bool ready() const { return log_ != nullptr; }
+  // Of an attempt to recover: segments that have been dealt with. What is in the index already may
+  // be served.
+  uint32_t segmentsRecovered() const { return segments_recovered_; }
   // Nobody appends any more: writes everything out and saves a snapshot.
   rt::Task<void> stop();
 
@@ -127,9 +139,6 @@ class StripeStore {
 
   // While the store is not ready: a recovery of this process does not bring the key back, nor, once
   // there are more than kMaxDropped, anything. What the index has already is the caller's to erase.
-  // Of an attempt to recover: segments that have been dealt with. What is in the index already may
-  // be served.
-  uint32_t segmentsRecovered() const { return segments_recovered_; }
   void dropAtRecovery(base::Hash128 hash);
   // Once it is ready: makes durable what was dropped in that way.
   rt::Task<void> purgeDropped(rt::CancelScope& scope);
@@ -150,6 +159,10 @@ class StripeStore {
   const LabelFilters& filters() const { return filters_; }
   const PurgeStats& purgeStats() const { return purge_stats_; }
 
+  // scrub.cc. 0, as at first: not at all.
+  void setScrubRate(uint64_t bytes_per_s);
+  const ScrubStats& scrubStats() const { return scrub_stats_; }
+
  private:
   struct HeaderScan {
     Unreadable unreadable;
@@ -160,6 +173,15 @@ class StripeStore {
                                        rt::CancelScope& scope);
   rt::Task<void> readSequencesFrom(uint32_t first, HeaderScan* scan, rt::CancelScope* scope);
   rt::Task<base::Status> blank(std::vector<uint32_t> segments, rt::CancelScope& scope);
+  rt::Task<base::Result<uint64_t>> merge(RecoveryMerge& merge, Unreadable unreadable,
+                                         RecoveryReport& report, rt::CancelScope& scope);
+  struct Between {
+    uint64_t above;
+    uint64_t most;
+  };
+  rt::Task<base::Status> readSegments(Between sequences, Unreadable unreadable,
+                                      RecoveryMerge& merge, RecoveryReport& report,
+                                      rt::CancelScope& scope);
   rt::Task<base::Status> readSegment(uint32_t segment, RecoveryMerge& merge, RecoveryReport& report,
                                      rt::CancelScope& scope);
   rt::Task<base::Status> save(rt::CancelScope& scope);
@@ -173,15 +195,6 @@ class StripeStore {
   struct Walk;
   rt::Task<void> walkSegment(Walk& walk, OpenedSegment segment);
   rt::Task<void> takeLines(Walk& walk, const std::vector<LineAt>& lines);
-  rt::Task<base::Result<uint64_t>> merge(RecoveryMerge& merge, Unreadable unreadable,
-                                         RecoveryReport& report, rt::CancelScope& scope);
-  struct Between {
-    uint64_t above;
-    uint64_t most;
-  };
-  rt::Task<base::Status> readSegments(Between sequences, Unreadable unreadable,
-                                      RecoveryMerge& merge, RecoveryReport& report,
-                                      rt::CancelScope& scope);
   rt::Task<void> takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first);
   void take(Walk& walk, const LineAt& line);
   rt::Task<base::Result<Contents>> contentsOf(OpenedSegment segment, rt::CancelScope& scope);
@@ -190,6 +203,10 @@ class StripeStore {
   rt::Task<base::Result<bool>> listSegment(OpenedSegment segment, const ListQuery& query,
                                            ListPage& page, rt::CancelScope& scope);
   rt::Task<base::Result<RecordRef>> readCurrent(LineAt at, rt::CancelScope& scope);
+  rt::Task<void> scrubLoop();
+  rt::Task<void> scrubSegment(OpenedSegment segment, rt::CancelScope& scope);
+  rt::Task<void> scrubRecord(LineAt at, Entry entry, rt::CancelScope& scope);
+  rt::Task<bool> isPartOf(Location chunk, Entry entry, rt::CancelScope& scope);
   SegmentIdentity identity(uint32_t segment) const;
 
   rt::Reactor& reactor_;
@@ -206,13 +223,16 @@ class StripeStore {
   PurgeSet purges_;
   std::vector<base::Hash128> dropped_;  // keys, before the store was ready
   bool all_dropped_ = false;
+  uint32_t segments_recovered_ = 0;
   std::unique_ptr<SegmentAllocator> allocator_;
   std::unique_ptr<StripeLog> log_;
   rt::TaskGroup background_;
   rt::Credits scans_{1};                 // the index can be scanned by one at a time
   uint64_t saved_records_ = UINT64_MAX;  // appended when the last snapshot was saved
   uint64_t saved_purges_ = 0;            // the journal's next number then
+  uint64_t scrub_rate_ = 0;
+  rt::WaitQueue scrub_rate_changed_;
+  ScrubStats scrub_stats_;
 };
 
 }  // namespace store
-  uint32_t segments_recovered_ = 0;
