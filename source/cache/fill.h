@@ -54,6 +54,9 @@ class Fill final : private InterimSink {
   static constexpr uint32_t kFirstPart = 64 << 10;   // when the length is not known
   static constexpr size_t kMaxParts = 2;
   static constexpr uint32_t kWaiters = 16384;
+  // Where this many wait for one fill, the first piece of each is short: all see the head soon.
+  static constexpr uint32_t kMany = 16;
+  static constexpr uint32_t kFirstPiece = 16 << 10;
   static constexpr uint64_t kFinishBytes = 32 << 20;
   static constexpr uint32_t kHitForMiss_s = 120;
   static constexpr size_t kMaxInterims = 4;  // further ones are dropped

@@ -309,6 +309,9 @@ rt::Task<void> Fill::pull(PullCall& call) {
           break;
         }
         const auto from = static_cast<uint32_t>(position - part->offset);
+        const bool first_of_many = position == 0 && subscribers_ >= kMany;
+        const uint32_t most = first_of_many ? kFirstPiece : UINT32_MAX;
+        const uint32_t bytes = std::min(part->length - from, most);
         part->readers++;
         subscription.held = part;
         subscription.position = position + bytes;
