@@ -84,11 +84,22 @@ std::span<const std::byte> Reader::clip(std::span<const std::byte> bytes, uint64
   return bytes.subspan(from - offset, to - from);
 }
 
+// The wanted part of bytes that stay until the next piece is fetched.
+Reader::Piece Reader::take(std::span<const std::byte> bytes, uint64_t offset) {
+  held_ = bytes;
+  held_at_ = offset;
+  return clip(bytes, offset);
+}
+
 rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
   if (position_ >= end_ ||
       (length_.has_value() && position_ >= *length_ && source_ != Source::fill)) {
     co_return std::span<const std::byte>();
   }
+  if (position_ >= held_at_ && position_ - held_at_ < held_.size()) {
+    co_return clip(held_, held_at_);
+  }
+  held_ = {};
   switch (source_) {
     case Source::memory:
     case Source::record:
@@ -113,8 +124,8 @@ rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 h
         co_await cache_->reader().read(file, extent.location(), scope, base::kNever);
     if (read.ok() && read.value().record().isChunk(hash, object_id, number)) {
       chunk_ = std::move(read.value());
-      const std::span<const std::byte> piece = clip(chunk_.record().body, extent.object_offset);
-      if (piece.empty()) {
+      Piece piece = take(chunk_.record().body, extent.object_offset);
+      if (piece.value().empty()) {
         co_return base::Error{base::Code::corrupt, base::Blame::disk};
       }
       co_return piece;
@@ -138,6 +149,7 @@ rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope) {
   while (position_ < end_) {
     PullCall call;
     const uint64_t offset = subscription_.position;
+    held_ = {};  // it goes back with the call
     call.subscription = &subscription_;
     co_await cache_->call(stripe_, call);
     if (call.how == PullHow::end) {
@@ -153,8 +165,8 @@ rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope) {
       co_return co_await readExtent(call.extent, call.hash, call.object_id, call.chunk_number,
                                     scope);
     }
-    const std::span<const std::byte> piece = clip(call.bytes, offset);
-    if (!piece.empty()) {
+    Piece piece = take(call.bytes, offset);
+    if (!piece.value().empty()) {
       co_return piece;
     }
   }
@@ -172,6 +184,7 @@ rt::Task<void> Reader::close() {
   record_ = {};
   chunk_ = {};
   extents_.reset();
+  held_ = {};
   source_ = Source::none;
   entry_.reset();
   firsthand_ = false;

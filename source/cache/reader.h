@@ -33,7 +33,8 @@ class Reader {
   // The whole body, when it is in memory here; nullopt otherwise.
   std::optional<std::span<const std::byte>> whole() const;
 
-  // Only these bytes of the body, both included; before the first next().
+  // Only these bytes of the body, both included, from the next next() on. Of a fill, ranges that
+  // ascend: what was taken from it does not come again.
   void setRange(uint64_t first, uint64_t last) {
     position_ = first;
     end_ = last + 1;
@@ -66,6 +67,7 @@ class Reader {
   rt::Task<Piece> readExtent(store::Extent extent, base::Hash128 hash, uint64_t object_id,
                              uint32_t number, rt::CancelScope& scope);
   std::span<const std::byte> clip(std::span<const std::byte> bytes, uint64_t offset);
+  Piece take(std::span<const std::byte> bytes, uint64_t offset);
 
   Source source_ = Source::none;
   ShardCache* cache_ = nullptr;
@@ -80,6 +82,10 @@ class Reader {
   store::RecordRef record_;  // the object's record, or a large object's head
   store::RecordRef chunk_;
   std::span<const std::byte> body_;
+  // The bytes that the last piece was cut from, while they are still there: a second range may lie
+  // in them.
+  std::span<const std::byte> held_;
+  uint64_t held_at_ = 0;
   base::Hash128 hash_;  // of a large object's chunks
   uint64_t object_id_ = 0;
   std::optional<store::ExtentTable> extents_;

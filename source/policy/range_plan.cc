@@ -30,17 +30,25 @@ RangePlan planOf(RangePlan::Kind kind, const http::ResolvedRanges& resolved) {
   return plan;
 }
 
-RangePlan planSeveral(const http::ResolvedRanges& resolved, Multipart several) {
+RangePlan wholeSince(RangePlan::Note note) {
+  RangePlan plan;
+  plan.note = note;
+  return plan;
+}
+
+RangePlan planSeveral(const http::ResolvedRanges& resolved, Access access) {
   const http::ResolvedRanges joined = http::coalesceRanges(resolved, kJoinGapBytes);
-  if (joined.count == 1) {
-    return planOf(RangePlan::Kind::single, joined);
+  if (joined.count < resolved.count) {
+    RangePlan plan =
+        planOf(joined.count == 1 ? RangePlan::Kind::single : RangePlan::Kind::multi, joined);
+    plan.note = RangePlan::Note::joined;
+    return plan;
   }
-  if (several == Multipart::whole) {
-    return RangePlan{};
+  // RFC 9110 15.3.7.2: parts may be joined, and are else best sent in the order asked for.
+  if (access == Access::forward && !resolved.ascending) {
+    return wholeSince(RangePlan::Note::unordered);
   }
-  // RFC 9110 15.3.7.2: parts may be joined, and are best sent in the order asked for.
-  const bool changed = joined.count != resolved.count || resolved.overlapping;
-  return planOf(RangePlan::Kind::multi, changed ? joined : resolved);
+  return planOf(RangePlan::Kind::multi, resolved);
 }
 
 }  // namespace
@@ -68,7 +76,7 @@ bool ifRangeHolds(const http::RequestHead& request, const http::ResponseHead& st
 }
 
 RangePlan planRange(const http::RequestHead& request, const http::ResponseHead& stored,
-                    uint64_t length, base::UnixSeconds now, Multipart several) {
+                    uint64_t length, base::UnixSeconds now, Access access) {
   // An empty object has no byte to put into a Content-Range: it is sent as it is.
   if (request.method != "GET" || stored.status != 200 || length == 0 ||
       request.fields.count(http::Name::range) != 1 || !ifRangeHolds(request, stored, now)) {
@@ -77,15 +85,17 @@ RangePlan planRange(const http::RequestHead& request, const http::ResponseHead& 
   const std::variant<http::RangeSet, http::RangeRefusal> parsed =
       http::parseRange(request.fields.value(http::Name::range));
   const auto* set = std::get_if<http::RangeSet>(&parsed);
-  if (set == nullptr) {
-    return RangePlan{};  // another unit, malformed or too many: ignored (RFC 9110 14.2)
+  if (set == nullptr) {  // another unit, malformed or too many: ignored (RFC 9110 14.2)
+    return std::get<http::RangeRefusal>(parsed) == http::RangeRefusal::too_many
+               ? wholeSince(RangePlan::Note::too_many)
+               : RangePlan{};
   }
   const http::ResolvedRanges resolved = http::resolveRanges(*set, length);
   if (resolved.count == 0) {
     return planOf(RangePlan::Kind::unsatisfiable, resolved);  // RFC 9110 15.5.17
   }
   return resolved.count == 1 ? planOf(RangePlan::Kind::single, resolved)
-                             : planSeveral(resolved, several);
+                             : planSeveral(resolved, access);
 }
 
 }  // namespace policy

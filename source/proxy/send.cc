@@ -132,10 +132,12 @@ void Session::cutOff(Request& request, bool by_client) {
   }
 }
 
-// Head and a first piece of the body, or another piece. False: the client has gone or stalled.
+// Head and a first piece of the body, or another piece; `before` is of the body too and goes first.
+// False: the client has gone or stalled.
 rt::Task<bool> Session::write(Request& request, std::string_view head,
-                              std::span<const std::byte> body, bool chunked) {
-  std::array<iovec, 4> pieces;
+                              std::span<const std::byte> body, bool chunked,
+                              std::string_view before) {
+  std::array<iovec, 5> pieces;
   size_t count = 0;
   std::array<char, http::kChunkHeadSize> size_line;
   if (!head.empty()) {
@@ -145,6 +147,9 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
     if (context_.access_log.enabled()) {
       request.outcome.sent_head = head;
     }
+  }
+  if (!before.empty()) {
+    pieces[count++] = piece(before);
   }
   if (!body.empty()) {
     if (chunked) {
@@ -167,8 +172,8 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
     co_return false;
   }
   request.outcome.head_bytes += head.size();
-  request.outcome.body_bytes += body.size();
-  context_.stats.downstream_tx_bytes += head.size() + body.size();
+  request.outcome.body_bytes += before.size() + body.size();
+  context_.stats.downstream_tx_bytes += head.size() + before.size() + body.size();
   co_return true;
 }
 
@@ -258,38 +263,30 @@ Session::Shape Session::shapeHead(Request& request, const policy::Lookup& lookup
                                   cache::Reader& reader) {
   const cache::StoredHead& head = reader.head();
   const base::UnixSeconds now = context_.reactor.turn().wall;
-  Shape shape{head.status, reader.length()};
+  Shape shape{head.status, reader.length(), nullptr};
   http::ResponseHead& stored = request.scratch.stored;
   const http::ParseOutcome parsed = http::parseResponseHead(head.text, noLimits(), stored);
   CHECK(std::holds_alternative<http::Parsed>(parsed));  // we wrote it, and its checksum was right
-  std::array<char, http::kContentRangeSize> range_text;
-  std::string_view content_range;
+  std::string range;  // the value of Content-Range, or of Content-Type for several
   if (lookup.has_conditionals &&
       policy::evaluateConditional(request.head(), stored, base::UnixSeconds{head.received_s},
                                   now) == policy::Condition::not_modified) {
     shape.status = 304;
   } else if (lookup.has_range && shape.length.has_value()) {
-    const policy::RangePlan plan = policy::planRange(request.head(), stored, *shape.length, now);
-    if (plan.kind == policy::RangePlan::Kind::single) {
-      const http::ByteRange wanted = plan.parts()[0];
-      content_range = http::writeContentRange({wanted, shape.length}, range_text);
-      reader.setRange(wanted.first, wanted.last);
-      shape = Shape{206, wanted.length()};
-    } else if (plan.kind == policy::RangePlan::Kind::unsatisfiable) {
-      content_range = http::writeContentRange({std::nullopt, shape.length}, range_text);
-      shape = Shape{416, 0};
-    }
+    range = shapeRange(request, reader, shape);
   }
+  const http::Name range_field =
+      shape.parts == nullptr ? http::Name::content_range : http::Name::content_type;
   http::Fields& fields = request.scratch.fields;
   fields.clear();
   for (const http::Field& field : stored.fields.all()) {
-    if (field.id != http::Name::content_length &&
+    if (field.id != http::Name::content_length && (range.empty() || field.id != range_field) &&
         (shape.status != 304 || policy::keptIn304(field))) {
       fields.add(field.id, field.name, field.value);
     }
   }
-  if (!content_range.empty()) {
-    fields.add(http::Name::content_range, http::spelling(http::Name::content_range), content_range);
+  if (!range.empty()) {
+    fields.add(range_field, http::spelling(range_field), range);
   }
   config::changeResponse(*request.host, *request.route, fields, request.scratch.spare);
   std::string& text = request.scratch.text;
@@ -314,7 +311,7 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   }
   std::string& text = request.scratch.text;
   text.clear();
-  Shape shape{head.status, reader.length()};
+  Shape shape{head.status, reader.length(), nullptr};
   if (lookup.has_conditionals || lookup.has_range || !request.route->response_headers.empty() ||
       !request.host->response_headers.empty()) {
     shape = shapeHead(request, lookup, reader);
@@ -336,6 +333,10 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
   request.outcome.status = shape.status;
   if (bodiless || shape.length == uint64_t{0}) {
     static_cast<void>(co_await write(request, text, {}, false));
+    co_return;
+  }
+  if (shape.parts != nullptr) {
+    co_await sendParts(request, reader, *shape.parts);
     co_return;
   }
   static_cast<void>(co_await sendBody(request, reader, chunked));

@@ -7,15 +7,19 @@
 //   serve_pass.cc    requests that go to the origin past the cache
 //   keep_post.cc     answers to POST that a later GET may be given
 //   send.cc          heads and bodies to the client
+//   send_ranges.cc   ranges of what is stored
 //   repair.cc        the rest of a body whose record turns out to be unreadable
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "source/base/intrusive_list.h"
+#include "source/http/multipart.h"
 #include "source/net/acceptor.h"
 #include "source/net/stream.h"
 #include "source/policy/serve.h"
@@ -106,9 +110,16 @@ class Session : public base::ListHook {
   rt::Task<bool> sendBody(Request& request, cache::Reader& reader, bool chunked);
   struct Shape {
     uint16_t status = 0;
-    std::optional<uint64_t> length;  // of the content
+    std::optional<uint64_t> length;                // of the content
+    std::unique_ptr<http::MultipartRanges> parts;  // the content, when it is several ranges
   };
   Shape shapeHead(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  // send_ranges.cc
+  std::string shapeRange(Request& request, cache::Reader& reader, Shape& shape);
+  rt::Task<void> sendParts(Request& request, cache::Reader& reader,
+                           const http::MultipartRanges& parts);
+  rt::Task<bool> sendPart(Request& request, cache::Reader& reader, std::string_view head,
+                          std::string_view before);
   // repair.cc
   rt::Task<bool> sendRest(Request& request, cache::Reader& reader, std::string_view head,
                           bool chunked, base::Error error);
@@ -116,7 +127,7 @@ class Session : public base::ListHook {
                            bool chunked);
   size_t writeTail(Request& request, std::span<char> out);
   rt::Task<bool> write(Request& request, std::string_view head, std::span<const std::byte> body,
-                       bool chunked);
+                       bool chunked, std::string_view before = {});
   void cutOff(Request& request, bool by_client);
   void countStatus(uint16_t status);
 

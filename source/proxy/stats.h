@@ -83,6 +83,10 @@ namespace proxy {
   X(counter, cache_posts_stored, "Responses to POST that were stored for GET")               \
   X(counter, cache_refresh, "Background refreshes started")                                  \
   X(counter, cache_repaired, "Responses of which the origin gave the rest")                  \
+  X(counter, cache_multipart, "Responses of several ranges in parts")                        \
+  X(counter, cache_ranges_joined, "Requests whose ranges overlapped or nearly touched")      \
+  X(counter, cache_ranges_too_many, "Requests for more ranges than are served: the whole")   \
+  X(counter, cache_ranges_unordered, "Requests for ranges of what arrives: the whole")       \
   X(counter, cache_cut_off, "Responses cut off since their record could not be read")        \
   X(counter, cache_stale_if_error, "Requests answered stale since the origin failed")        \
   X(counter, upstream_failures, "Requests that the origin failed to answer")                 \

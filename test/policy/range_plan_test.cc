@@ -54,26 +54,46 @@ TEST(PlanRange, SingleRanges) {  // RFC 9110 14.1.2, 14.2, 15.5.17
       {"bytes=5-6, 2000-", Kind::single, {{5, 6}}},
       {"bytes=0-50, 50-100", Kind::single, {{0, 100}}},
       {"bytes=-1600,-99999", Kind::single, {{0, 999}}},
-      {"bytes=0-0,-1", Kind::whole, {}},
   };
   for (const Row& row : rows) {
-    const RangePlan plan = planRange(get({{"Range", row.range}}), ok(), 1000, kNow);
+    const RangePlan plan =
+        planRange(get({{"Range", row.range}}), ok(), 1000, kNow, Access::anywhere);
     EXPECT_EQ(plan.kind, row.kind) << row.range;
     EXPECT_EQ(rangesOf(plan), row.ranges) << row.range;
   }
 }
 
-TEST(PlanRange, SeveralPartsOnRequest) {  // RFC 9110 15.3.7.2
-  const Row rows[] = {
-      {"bytes=0-0,-1", Kind::multi, {{0, 0}, {999, 999}}},
-      {"bytes=900-909,0-9", Kind::multi, {{900, 909}, {0, 9}}},
-      {"bytes=0-9,5-19,900-909", Kind::multi, {{0, 19}, {900, 909}}},
-      {"bytes=0-9,12-19", Kind::single, {{0, 19}}},
+struct SeveralRow {
+  std::string_view range;
+  Access access;
+  Kind kind;
+  RangePlan::Note note;
+  Ranges ranges;
+};
+
+TEST(PlanRange, SeveralParts) {  // RFC 9110 14.2, 15.3.7.2
+  using Note = RangePlan::Note;
+  const SeveralRow rows[] = {
+      {"bytes=0-0,-1", Access::anywhere, Kind::multi, Note::none, {{0, 0}, {999, 999}}},
+      {"bytes=0-0,-1", Access::forward, Kind::multi, Note::none, {{0, 0}, {999, 999}}},
+      {"bytes=900-909,0-9", Access::anywhere, Kind::multi, Note::none, {{900, 909}, {0, 9}}},
+      {"bytes=900-909,0-9", Access::forward, Kind::whole, Note::unordered, {}},
+      {"bytes=900-909,0-9,5-19",
+       Access::anywhere,
+       Kind::multi,
+       Note::joined,
+       {{0, 19}, {900, 909}}},
+      {"bytes=900-909,0-9,5-19", Access::forward, Kind::multi, Note::joined, {{0, 19}, {900, 909}}},
+      {"bytes=0-9,12-19", Access::anywhere, Kind::single, Note::joined, {{0, 19}}},
+      // The gap is as long as what a part costs at least, and one byte longer.
+      {"bytes=0-9,90-99", Access::anywhere, Kind::single, Note::joined, {{0, 99}}},
+      {"bytes=0-9,91-99", Access::anywhere, Kind::multi, Note::none, {{0, 9}, {91, 99}}},
+      {"bytes=2000-,0-9,500-509", Access::forward, Kind::multi, Note::none, {{0, 9}, {500, 509}}},
   };
-  for (const Row& row : rows) {
-    const RangePlan plan =
-        planRange(get({{"Range", row.range}}), ok(), 1000, kNow, Multipart::multi);
+  for (const SeveralRow& row : rows) {
+    const RangePlan plan = planRange(get({{"Range", row.range}}), ok(), 1000, kNow, row.access);
     EXPECT_EQ(plan.kind, row.kind) << row.range;
+    EXPECT_EQ(plan.note, row.note) << row.range;
     EXPECT_EQ(rangesOf(plan), row.ranges) << row.range;
   }
 }
@@ -86,16 +106,20 @@ TEST(PlanRange, ManyRangesGetTheWholeObject) {  // RFC 9110 17.15
     }
     return value;
   };
-  const auto kindOf = [&](size_t count) {
-    return planRange(get({{"Range", ranges(count)}}), ok(), 1'000'000, kNow, Multipart::multi).kind;
+  const auto planOf = [&](size_t count) {
+    return planRange(get({{"Range", ranges(count)}}), ok(), 1'000'000, kNow, Access::anywhere);
   };
-  EXPECT_EQ(kindOf(http::kMaxRanges), Kind::multi);
-  EXPECT_EQ(kindOf(http::kMaxRanges + 1), Kind::whole);
+  EXPECT_EQ(planOf(http::kMaxRanges).kind, Kind::multi);
+  EXPECT_EQ(planOf(http::kMaxRanges).count, http::kMaxRanges);
+  EXPECT_EQ(planOf(http::kMaxRanges + 1).kind, Kind::whole);
+  EXPECT_EQ(planOf(http::kMaxRanges + 1).note, RangePlan::Note::too_many);
 }
 
 TEST(PlanRange, CountsForGetOnAStored200Only) {  // RFC 9110 14.2
   const auto kindOf = [](const http::RequestHead& asked, const http::ResponseHead& stored,
-                         uint64_t length) { return planRange(asked, stored, length, kNow).kind; };
+                         uint64_t length) {
+    return planRange(asked, stored, length, kNow, Access::anywhere).kind;
+  };
   EXPECT_EQ(kindOf(get(), ok(), 10), Kind::whole);
   EXPECT_EQ(kindOf(request("HEAD", {{"Range", "bytes=0-1"}}), ok(), 10), Kind::whole);
   EXPECT_EQ(kindOf(get({{"Range", "bytes=0-1"}}), response(404), 10), Kind::whole);
@@ -129,7 +153,7 @@ TEST(IfRange, MatchesStrongly) {  // RFC 9110 13.1.5
     const auto asked = get({{"Range", "bytes=0-1"}, {"If-Range", c.condition}});
     EXPECT_EQ(ifRangeHolds(asked, c.stored, kNow), c.holds) << c.condition;
     const Kind expected = c.holds ? Kind::single : Kind::whole;
-    EXPECT_EQ(planRange(asked, c.stored, 10, kNow).kind, expected) << c.condition;
+    EXPECT_EQ(planRange(asked, c.stored, 10, kNow, Access::anywhere).kind, expected) << c.condition;
   }
   const auto twice = get({{"If-Range", "\"a\""}, {"If-Range", "\"a\""}});
   EXPECT_FALSE(ifRangeHolds(twice, ok({{"ETag", "\"a\""}}), kNow));

@@ -79,8 +79,8 @@ void checkReuse(const policy::RequestDirectives& asked, const policy::Store& sto
 
 void checkRanges(const http::RequestHead& request, const http::ResponseHead& response) {
   for (const uint64_t length : {uint64_t{0}, uint64_t{1}, uint64_t{1000}, UINT64_MAX}) {
-    for (const policy::Multipart several : {policy::Multipart::whole, policy::Multipart::multi}) {
-      const policy::RangePlan plan = policy::planRange(request, response, length, kNow, several);
+    for (const policy::Access access : {policy::Access::anywhere, policy::Access::forward}) {
+      const policy::RangePlan plan = policy::planRange(request, response, length, kNow, access);
       for (const http::ByteRange& range : plan.parts()) {
         CHECK(range.first <= range.last && range.last < length);
       }

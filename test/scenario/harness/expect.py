@@ -1,5 +1,6 @@
 """Judges messages against what a scenario expects of them."""
 
+import email
 import hashlib
 import re
 
@@ -116,8 +117,23 @@ def _check_cache(message, want):
     raise Unmet(f"Cache-Status is {value!r}, expected {want!r}")
 
 
-_RESPONSE_KEYS = {"status", "headers", "absent", "body", "complete", "interim", "http", "cache",
-                  "any_of", "closes", "keeps", "trailers", "reason", "to", "chunked", "raw_absent"}
+def _check_parts(message, want):
+    """The parts of a multipart/byteranges body, as Python's e-mail parser reads them."""
+    head = f"Content-Type: {message.get('content-type')}\r\n\r\n".encode("latin-1")
+    parsed = email.message_from_bytes(head + message.body)
+    if parsed.get_content_type() != "multipart/byteranges" or parsed.defects:
+        raise Unmet(f"no multipart/byteranges: {message.get('content-type')!r}, {parsed.defects}")
+    parts = parsed.get_payload()
+    demand("the number of parts", len(parts), len(want))
+    for number, (part, one) in enumerate(zip(parts, want)):
+        demand(f"the range of part {number}", part.get("Content-Range"), one["range"])
+        demand(f"the type of part {number}", part.get("Content-Type"), one.get("type"))
+        _check_body(f"the body of part {number}", part.get_payload(decode=True), one["body"])
+
+
+_RESPONSE_KEYS = {"status", "headers", "absent", "body", "parts", "complete", "interim", "http",
+                  "cache", "any_of", "closes", "keeps", "trailers", "reason", "to", "chunked",
+                  "raw_absent"}
 
 
 def _check_alternatives(message, want):
@@ -170,6 +186,8 @@ def check_response(message, want):
             raise Unmet(f"the response is {text} ({len(message.body)} body bytes)")
     if "body" in want:
         _check_body("the body", message.body, want["body"])
+    if "parts" in want:
+        _check_parts(message, want["parts"])
     _check_extras(message, want)
     if "any_of" not in want and want.get("interim") != "any":
         seen = [one.status for one in message.interim]
