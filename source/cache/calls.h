@@ -225,7 +225,8 @@ struct KeepCall : rt::CallHeader {
   uint16_t stripe = 0;
   std::string_view key;
   const StoredHead* head = nullptr;
-  std::span<const std::byte> body;  // at most store::kMaxObjectBody
+  std::span<const store::Label> groups;  // of its cache groups
+  std::span<const std::byte> body;       // at most store::kMaxObjectBody
   uint64_t epoch = 0;
   // Reply.
   bool stored = false;

@@ -317,24 +317,27 @@ const policy::TagRules& Fill::tagRules() const {
   return snapshot_->caches[route_->cache].tags;
 }
 
-// The response's tags become the object's, and their labels known to purges; those that were made
-// while the tags were not known are asked now. False when there are too many.
+// The response's tags become the object's, and their labels, with those of its groups, known to
+// purges; those that were made while they were not known are asked now. False when there are too
+// many.
 bool Fill::takeTags(const http::Fields& response) {
   const std::optional<std::string> tags = joinTags(response, tagRules());
   if (!tags.has_value()) {
     return false;
   }
-  useTags(*tags);
-  return true;
+  return useTags(*tags, response);
 }
 
-void Fill::useTags(std::string_view tags) {
+bool Fill::useTags(std::string_view tags, const http::Fields& response) {
+  const uint64_t seed = stripe_.shared().hash_seed;
   tags_ = tags;
   labels_.resize(directories_);
-  appendTagLabels(tags_, stripe_.shared().hash_seed, labels_);
+  appendTagLabels(tags_, seed, labels_);
+  appendGroupLabels(uri_, route_->policy.key, response, seed, labels_);
   if (stripe_.purgedSince(number_, labels_)) {
     purge();
   }
+  return labels_.size() <= store::kMaxLabels;
 }
 
 // Whether a head of this length can be kept with the tags and labels.

@@ -108,7 +108,7 @@ class Fill final : private InterimSink {
   bool chooseKey(const policy::Store& store);
   const policy::TagRules& tagRules() const;
   bool takeTags(const http::Fields& response);
-  void useTags(std::string_view tags);
+  bool useTags(std::string_view tags, const http::Fields& response);
   bool metaFits(size_t head_bytes) const;
   uint32_t metaBytes() const {
     return static_cast<uint32_t>(meta_.size() + labels_.size() * sizeof(store::Label));
@@ -193,7 +193,7 @@ class Fill final : private InterimSink {
   bool refused_for_request_ = false;  // by a rule that this request alone matches
   std::vector<std::byte> meta_;
   std::string tags_;                  // joined by line feeds
-  std::vector<store::Label> labels_;  // of the directories, then of the tags
+  std::vector<store::Label> labels_;  // of the directories, then of the tags and groups
   size_t directories_ = 0;
   std::string record_key_;  // the variant's, once the response has said so
   base::Hash128 record_hash_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "source/cache/fill.h"
+#include "source/cache/labels.h"
 #include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
 
@@ -44,12 +45,11 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   if (!stored_head.has_value()) {
     co_return false;
   }
-  if (!policy::hasTagFields(update.fields, tagRules())) {
-    useTags(stored_head->tags);
-  } else if (!takeTags(update.fields)) {
-    co_return false;
+  std::optional<std::string> tags(stored_head->tags);
+  if (policy::hasTagFields(update.fields, tagRules())) {
+    tags = joinTags(update.fields, tagRules());
   }
-  if (purged_) {
+  if (!tags.has_value() || !useTags(*tags, merged.fields) || purged_) {
     co_return false;
   }
   policy::hideTagFields(tagRules(), store->strip);

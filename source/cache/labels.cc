@@ -4,12 +4,14 @@
 
 #include "source/base/check.h"
 #include "source/base/hash.h"
+#include "source/policy/groups.h"
 
 namespace cache {
 namespace {
 
 // Added to the seed, so that a tag that looks like a directory is none.
 constexpr uint64_t kTagSeed = 0x7461;
+constexpr uint64_t kGroupSeed = 0x6772;
 constexpr uint64_t kDirectorySeed = 0x6469;
 
 // Visits the end of each directory of a key: behind the authority, every "/" of the path.
@@ -59,6 +61,18 @@ void appendTagLabels(std::string_view joined, uint64_t seed, std::vector<store::
     out.push_back(tagLabel(joined.substr(0, end), seed));
     joined.remove_prefix(std::min(end + 1, joined.size()));
   }
+}
+
+void appendGroupLabels(const http::Effective& uri, const policy::KeySpec& key,
+                       const http::Fields& response, uint64_t seed,
+                       std::vector<store::Label>& out) {
+  for (const std::string& group : policy::groupsOf(response)) {
+    out.push_back(selectGroup(policy::groupTag(uri, key, group), seed).label);
+  }
+}
+
+store::Selector selectGroup(std::string_view group, uint64_t seed) {
+  return store::Selector{base::hash64(group, seed + kGroupSeed), {}};
 }
 
 store::Selector selectTag(std::string_view tag, uint64_t seed) {

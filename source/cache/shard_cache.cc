@@ -277,6 +277,30 @@ rt::Task<void> ShardCache::keep(const Keys& keys, KeepCall& call) {
   co_await this->call(keys.stripe, call);
 }
 
+rt::Task<void> ShardCache::purgeStripe(PurgeCall* call) {
+  const base::StripeId stripe{call->stripe};
+  co_await this->call(stripe, *call);
+}
+
+rt::Task<ShardCache::Purged> ShardCache::purge(store::Selector selector) {
+  std::vector<PurgeCall> calls(shared_.stripes.size());
+  rt::TaskGroup group(*services_.reactor, static_cast<uint32_t>(calls.size()));
+  for (uint16_t i = 0; i < calls.size(); i++) {
+    calls[i].cache = index_;
+    calls[i].stripe = i;
+    calls[i].selector = &selector;
+    const bool spawned = group.spawn(purgeStripe(&calls[i]));
+    CHECK(spawned);
+  }
+  co_await group.join();
+  Purged purged;
+  for (const PurgeCall& call : calls) {
+    purged.objects += call.purged;
+    purged.not_durable += call.error.code == base::Code::ok ? 0 : 1;
+  }
+  co_return purged;
+}
+
 rt::Task<ShardCache::Invalidated> ShardCache::invalidate(const Keys& keys) {
   InvalidateCall call;
   call.cache = index_;

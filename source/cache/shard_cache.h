@@ -89,6 +89,12 @@ class ShardCache {
     uint64_t epoch = 0;  // of the stripe, for keep()
   };
   rt::Task<Invalidated> invalidate(const Keys& keys);
+  // Everything with the label, in all stripes: in force and durable when it returns.
+  struct Purged {
+    uint64_t objects = 0;
+    uint32_t not_durable = 0;  // stripes that could not write it down: in force until a crash
+  };
+  rt::Task<Purged> purge(store::Selector selector);
   // Sets the call's cache and stripe, and makes it.
   rt::Task<void> keep(const Keys& keys, KeepCall& call);
   // The owner drops this entry, if it is still the key's: a note that the key is not stored when a
@@ -118,6 +124,7 @@ class ShardCache {
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
   void found(const Keys& keys, Reader& reader, LookupResult& result, bool usable);
+  rt::Task<void> purgeStripe(PurgeCall* call);
   rt::Task<bool> lookupDisk(Keys& keys, const http::Fields& request, Reader& reader,
                             LookupResult& result, rt::CancelScope& scope, base::MonoTime deadline);
 

@@ -325,6 +325,9 @@ rt::Task<void> Stripe::servePurge(PurgeCall* call) {
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
   } else if (call->selector != nullptr) {
+    if (!store_.ready()) {
+      store_.dropAllAtRecovery();  // nobody can say yet what it selects
+    }
     base::Result<uint64_t> done = co_await store_.purgeSelected(*call->selector, call->soft, never);
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
@@ -435,6 +438,7 @@ rt::Task<bool> Stripe::append(const KeepCall& call, const bool& doomed) {
   std::vector<store::Label> labels;
   appendDirectoryLabels(call.key, shared_.hash_seed, labels);
   appendTagLabels(call.head->tags, shared_.hash_seed, labels);
+  labels.insert(labels.end(), call.groups.begin(), call.groups.end());
   store::RecordFields fields;
   fields.kind = store::RecordKind::object;
   fields.place.salt = salt();

@@ -54,9 +54,13 @@ std::vector<std::string> invalidatedGroups(const http::RequestHead& request,
   return stringsOf(response.fields, "cache-group-invalidation");
 }
 
-std::string groupTag(const http::Effective& target, std::string_view group) {
-  std::string tag(http::name(target.scheme));
-  tag.append("://").append(target.authority).append(" ").append(group);
+std::string groupTag(const http::Effective& target, const KeySpec& key, std::string_view group) {
+  std::string tag;
+  if (!key.exclude_scheme) {
+    tag.append(http::name(target.scheme)).append(":");
+  }
+  tag.append("//").append(key.exclude_host ? std::string_view() : target.authority);
+  tag.append(" ").append(group);
   return tag;
 }
 

@@ -8,6 +8,7 @@
 
 #include "source/http/head.h"
 #include "source/http/uri.h"
+#include "source/policy/route_policy.h"
 
 namespace policy {
 
@@ -24,9 +25,8 @@ std::vector<std::string> groupsOf(const http::Fields& response);
 std::vector<std::string> invalidatedGroups(const http::RequestHead& request,
                                            const http::ResponseHead& response);
 
-// A group's name over all origins, for a store that knows tags: groups of the same name at two
-// origins are two groups (RFC 9875 2.1), and no tag that a response gives itself has this form,
-// since tags hold no white space.
-std::string groupTag(const http::Effective& target, std::string_view group);
+// A group's name over all origins: groups of the same name at two origins are two groups (RFC 9875
+// 2.1). Origins that share their objects, by the route's key, share their groups.
+std::string groupTag(const http::Effective& target, const KeySpec& key, std::string_view group);
 
 }  // namespace policy

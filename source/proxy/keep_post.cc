@@ -44,6 +44,8 @@ std::optional<KeptPost> Session::planKeptPost(Request& request, const http::Resp
   cacheOf(request).locate(kept.keys);
   kept.store = std::move(*store);
   kept.tags = std::move(*tags);
+  cache::appendGroupLabels(request.uri, route.policy.key, response.fields,
+                           cacheOf(request).shared().hash_seed, kept.groups);
   kept.exchange = exchange;
   kept.epoch = epoch;
   return kept;
@@ -65,6 +67,7 @@ rt::Task<void> Session::keepPost(Request& request, const http::ResponseHead& res
   cache::KeepCall call;
   call.key = kept.keys.primary;
   call.head = &head;
+  call.groups = kept.groups;
   call.body = kept.body;
   call.epoch = kept.epoch;
   co_await cacheOf(request).keep(kept.keys, call);

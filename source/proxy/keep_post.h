@@ -22,6 +22,7 @@ struct KeptPost {
   cache::Keys keys;  // of the GET
   policy::Store store;
   std::string tags;  // joined, as cache::StoredHead has them
+  std::vector<store::Label> groups;
   policy::Exchange exchange;
   uint64_t epoch = 0;  // of the key's stripe, after what was stored before has been invalidated
   std::vector<std::byte> body;

@@ -6,11 +6,13 @@
 #include <array>
 #include <utility>
 
+#include "source/cache/labels.h"
 #include "source/cache/refusal.h"
 #include "source/http/chunked.h"
 #include "source/http/hop_by_hop.h"
 #include "source/http/serialize.h"
 #include "source/policy/error.h"
+#include "source/policy/groups.h"
 #include "source/policy/invalidate.h"
 #include "source/policy/response.h"
 #include "source/policy/tags.h"
@@ -235,6 +237,7 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
     }
   }
   if (request.route->cache != config::kNone && !policy::isSafeMethod(request.head().method)) {
+    co_await invalidateGroups(request, response);
     const uint64_t epoch = co_await invalidate(request, response);
     kept = planKeptPost(request, response, exchange, epoch);
   }
@@ -252,6 +255,19 @@ rt::Task<void> Session::watchClient(rt::CancelScope* fetching, rt::CancelScope* 
   if (gone.ok()) {
     open_ = false;
     fetching->request();
+  }
+}
+
+// Groups that the response says are out of date (RFC 9875 3): gone on every shard, durably, before
+// the response is sent.
+rt::Task<void> Session::invalidateGroups(Request& request, const http::ResponseHead& response) {
+  const std::vector<std::string> groups = policy::invalidatedGroups(request.head(), response);
+  for (const std::string& group : groups) {
+    const std::string tag = policy::groupTag(request.uri, request.route->policy.key, group);
+    const cache::ShardCache::Purged done = co_await cacheOf(request).purge(
+        cache::selectGroup(tag, cacheOf(request).shared().hash_seed));
+    context_.stats.cache_groups_invalidated++;
+    context_.stats.cache_groups_not_durable += done.not_durable;
   }
 }
 

@@ -96,6 +96,7 @@ class Session : public base::ListHook {
   rt::Task<bool> relayBody(Request& request, OriginExchange& origin, std::string_view head,
                            bool chunked, KeptPost* kept = nullptr);
   rt::Task<uint64_t> invalidate(Request& request, const http::ResponseHead& response);
+  rt::Task<void> invalidateGroups(Request& request, const http::ResponseHead& response);
   // keep_post.cc
   std::optional<KeptPost> planKeptPost(Request& request, const http::ResponseHead& response,
                                        policy::Exchange exchange, uint64_t epoch) const;

@@ -80,6 +80,8 @@ namespace proxy {
   X(counter, cache_bypass, "Requests that passed the cache by")                              \
   X(counter, cache_gateway_timeout, "Requests for only-if-cached that were not")             \
   X(counter, cache_invalidations, "Keys invalidated by unsafe requests")                     \
+  X(counter, cache_groups_invalidated, "Cache groups that unsafe requests made out of date") \
+  X(counter, cache_groups_not_durable, "Stripes that could not write down such a group")     \
   X(counter, cache_posts_stored, "Responses to POST that were stored for GET")               \
   X(counter, cache_refresh, "Background refreshes started")                                  \
   X(counter, cache_repaired, "Responses of which the origin gave the rest")                  \

@@ -431,6 +431,24 @@ bool CacheWorld::purgeAll() {
   return done;
 }
 
+rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
+                                        bool* done) {
+  const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));
+  *purged = result.objects;
+  *done = result.not_durable == 0;
+}
+
+uint64_t CacheWorld::purgeGroup(const std::string& group, uint16_t shard) {
+  uint64_t purged = 0;
+  bool done = false;
+  const std::string name = "http://h " + group;  // as policy::groupTag writes it
+  const store::Selector selector = selectGroup(name, shared_->hash_seed);
+  Shard* on = shards_[shard].get();
+  CHECK(on->tasks.spawn(purgingGroup(on, selector, &purged, &done)));
+  CHECK(run([&] { return done; }));
+  return purged;
+}
+
 rt::Task<void> CacheWorld::purgingSelected(Shard* shard, uint16_t stripe,
                                            const store::Selector* selector, bool soft,
                                            std::optional<uint64_t>* purged) {

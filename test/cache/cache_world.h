@@ -111,6 +111,8 @@ class CacheWorld {
   std::optional<uint64_t> purgeTag(const std::string& tag, bool soft = false) {
     return purgeSelected(selectTag(tag, shared_->hash_seed), soft);
   }
+  // From a shard, in all stripes, as an unsafe request does it.
+  uint64_t purgeGroup(const std::string& group, uint16_t shard = 0);
   std::optional<uint64_t> purgePrefix(const std::string& path, bool soft = false) {
     return purgeSelected(selectPrefix(keyOf(path), shared_->hash_seed), soft);
   }
@@ -171,6 +173,7 @@ class CacheWorld {
                          const LookupResult& seen, Got* got);
   rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);
   rt::Task<void> purgingAll(Shard* shard, uint16_t stripe, bool* done);
+  rt::Task<void> purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged, bool* done);
   static rt::Task<void> counted(rt::Task<void> task, uint16_t* ended);
   rt::Task<void> purgingSelected(Shard* shard, uint16_t stripe, const store::Selector* selector,
                                  bool soft, std::optional<uint64_t>* purged);

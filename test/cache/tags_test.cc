@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "source/policy/groups.h"
 #include "test/cache/cache_world.h"
 
 namespace cache {
@@ -161,6 +162,76 @@ TEST(Tags, AResponseWithMoreThanTheLimitIsNotStored) {
     EXPECT_EQ(w.get({.path = "/1"}).came == Came::hit, stored);
     EXPECT_EQ(w.purgeTag("t" + std::to_string(policy::kMaxTags - 1)), stored ? 1U : 0U);
   }
+}
+
+TEST(CacheGroups, ArePurgedOnEveryShard) {  // RFC 9875 2.1, 3
+  CacheWorld w(11, twoShards(), sim::Options());
+  w.setScript(always(tagged("Cache-Groups: \"red\", \"dark blue\"\r\n")));
+  for (int i = 0; i < 20; i++) {
+    w.get({.path = pathOf(i)}, i % 2);
+  }
+  w.setScript(always(tagged("Cache-Groups: \"green\"\r\nSurrogate-Key: red\r\n")));
+  w.get({.path = "/other"});
+  EXPECT_EQ(w.purgeGroup("re"), 0U);
+  EXPECT_EQ(w.purgeGroup("red", 1), 20U);
+  EXPECT_EQ(w.purgeGroup("dark blue"), 0U);
+  for (int i = 0; i < 20; i++) {
+    EXPECT_EQ(w.get({.path = pathOf(i)}, 1 - i % 2).came, Came::filled) << i;
+  }
+  EXPECT_EQ(w.get({.path = "/other"}).came, Came::hit) << "a tag is no group";
+  EXPECT_EQ(w.purgeTag("green"), 0U) << "a group is no tag";
+}
+
+TEST(CacheGroups, OfAFillThatRunsAreJudgedWhenItsHeadComes) {
+  CacheWorld w(12, twoShards(), sim::Options());
+  Answer slow = tagged("Cache-Groups: \"red\"\r\n");
+  slow.head_delay_ns = base::kSecond_ns;
+  w.setScript(always(slow));
+  Got got;
+  w.start(0, {.path = "/slow"}, &got);
+  CHECK(w.run([&] { return w.fetches() == 1; }));
+  EXPECT_EQ(w.purgeGroup("red"), 0U);
+  w.finish();
+  EXPECT_EQ(got.came, Came::filled);
+  EXPECT_EQ(w.get({.path = "/slow"}).came, Came::filled) << "it was asked for before the purge";
+  EXPECT_EQ(w.get({.path = "/slow"}).came, Came::hit);
+}
+
+TEST(CacheGroups, StayThoughA304DoesNotNameThem) {  // RFC 9111 3.2
+  CacheWorld w(13, twoShards(), sim::Options());
+  w.setScript([](const FetchPlan& plan, uint64_t) {
+    Answer answer = tagged("Cache-Groups: \"red\"\r\n");
+    if (plan.kind == policy::FetchKind::revalidate) {
+      answer.head = "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n";
+      answer.bytes = 0;
+    }
+    return answer;
+  });
+  w.get({.path = "/1"});
+  ASSERT_TRUE(w.purge("/1", true));
+  EXPECT_EQ(w.get({.path = "/1"}).came, Came::hit);
+  EXPECT_EQ(w.purgeGroup("red"), 1U);
+}
+
+TEST(CacheGroups, CountAmongTheLabelsThatAnObjectCanHave) {
+  const auto listOf = [](size_t tags, size_t groups) {
+    std::string fields = "Surrogate-Key:";
+    for (size_t i = 0; i < tags; i++) {
+      fields += " t" + std::to_string(i);
+    }
+    fields += "\r\nCache-Groups: \"g0\"";
+    for (size_t i = 1; i < groups; i++) {
+      fields += ", \"g" + std::to_string(i) + "\"";
+    }
+    return tagged(fields + "\r\n");
+  };
+  // "/" has one directory.
+  const size_t tags = store::kMaxLabels - 1 - policy::kMaxGroups;
+  CacheWorld w(14);
+  w.setScript(always(listOf(tags, policy::kMaxGroups)));
+  EXPECT_TRUE(w.get({.path = "/most"}).stored);
+  w.setScript(always(listOf(tags + 1, policy::kMaxGroups)));
+  EXPECT_FALSE(w.get({.path = "/more"}).stored);
 }
 
 }  // namespace

@@ -84,9 +84,14 @@ TEST(CacheGroups, AreInvalidatedByUnsafeRequestsAlone) {  // RFC 9875 3
 TEST(CacheGroups, BelongToOneOrigin) {  // RFC 9875 2.1
   http::Effective target;
   target.authority = "a.example:81";
-  EXPECT_EQ(groupTag(target, "x y"), "http://a.example:81 x y");
+  KeySpec key;
+  EXPECT_EQ(groupTag(target, key, "x y"), "http://a.example:81 x y");
   target.scheme = http::Scheme::https;
-  EXPECT_EQ(groupTag(target, "x"), "https://a.example:81 x");
+  EXPECT_EQ(groupTag(target, key, "x"), "https://a.example:81 x");
+  key.exclude_scheme = true;
+  EXPECT_EQ(groupTag(target, key, "x"), "//a.example:81 x");
+  key.exclude_host = true;
+  EXPECT_EQ(groupTag(target, key, "x"), "// x");
 }
 
 }  // namespace

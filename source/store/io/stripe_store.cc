@@ -177,9 +177,14 @@ void StripeStore::dropAtRecovery(base::Hash128 hash) {
     dropped_.push_back(hash);
     purges_.drop(hash);
   } else {
-    all_dropped_ = true;
-    purges_.raiseFloor(PurgeSet::kAfterEverything);
+    dropAllAtRecovery();
   }
+}
+
+void StripeStore::dropAllAtRecovery() {
+  CHECK(!ready());
+  all_dropped_ = true;
+  purges_.raiseFloor(PurgeSet::kAfterEverything);
 }
 
 void StripeStore::applyDropped() {

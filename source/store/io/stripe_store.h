@@ -140,6 +140,7 @@ class StripeStore {
   // While the store is not ready: a recovery of this process does not bring the key back, nor, once
   // there are more than kMaxDropped, anything. What the index has already is the caller's to erase.
   void dropAtRecovery(base::Hash128 hash);
+  void dropAllAtRecovery();
   // Once it is ready: makes durable what was dropped in that way.
   rt::Task<void> purgeDropped(rt::CancelScope& scope);
 
