@@ -91,7 +91,8 @@ struct LookupReport {
   bool large = false;
   bool stale_now = false;
   std::string stored_key;
-  std::string vary;  // names, joined by commas
+  std::string vary;            // names, joined by commas
+  std::string no_vary_search;  // of the path, as a field would say it; empty: none in force
   uint16_t status = 0;
   std::string head;
   policy::Times times;

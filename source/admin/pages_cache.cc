@@ -294,6 +294,9 @@ void writeObject(JsonWriter& out, const LookupReport& report, base::UnixSeconds 
   out.beginObject("variant");
   out.member("key", report.stored_key);
   out.member("vary", report.vary);
+  if (!report.no_vary_search.empty()) {
+    out.member("no_vary_search", report.no_vary_search);
+  }
   out.endObject();
   out.member("where", report.in_memory ? std::string_view("memory") : on_disk);
   out.member("status", report.status);

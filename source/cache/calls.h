@@ -75,6 +75,9 @@ struct FillRequest {
   std::string_view primary_key;
   std::string_view key;          // of the variant, or the primary key
   std::optional<VaryRule> rule;  // under which `key` was made
+  // Where the route heeds No-Vary-Search: the URL's own key, and what made primary_key of it.
+  std::string_view asked;
+  std::optional<VaryRule> search;
   // For a revalidation: what is stored.
   std::optional<store::Entry> stored_entry;
   std::string_view stored_head;  // StoredHead::text
@@ -170,6 +173,7 @@ struct PurgeCall : rt::CallHeader {
   uint16_t stripe = 0;
   bool everything = false;
   bool soft = false;
+  bool by_path = false;  // with No-Vary-Search: the key's equivalents go with it
   const store::Selector* selector = nullptr;  // by tag or prefix; else by hash and key
   base::Hash128 hash;
   std::string_view key;

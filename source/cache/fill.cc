@@ -10,6 +10,7 @@
 #include "source/http/hop_by_hop.h"
 #include "source/http/serialize.h"
 #include "source/policy/normalise.h"
+#include "source/policy/search.h"
 #include "source/policy/vary.h"
 
 namespace cache {
@@ -40,8 +41,12 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
       route_(request.route),
       directives_(request.directives),
       rule_(request.rule),
+      by_path_(route_->policy.key.no_vary_search),
+      asked_(request.asked),
+      search_(request.search),
       stored_entry_(request.stored_entry),
       stored_text_(request.stored_head),
+      record_primary_(request.primary_key),
       record_key_(request.key),
       record_hash_(hash_) {
   // The same bytes were parsed by the caller with its listener's limits.
@@ -154,10 +159,13 @@ rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
 
 // A stored response of several variants answers only requests that select it.
 bool Fill::fits(const http::Fields& request) const {
+  if (narrowed_) {
+    return false;
+  }
   if (!rule_.has_value()) {
     return true;
   }
-  std::string key = primary_key_;
+  std::string key = record_primary_;
   appendVariant(*rule_, request, key);
   return key == record_key_;
 }
@@ -364,7 +372,7 @@ std::optional<policy::NoStoreReason> Fill::refuse(const http::ResponseHead& resp
   if (!takeTags(response.fields)) {
     return policy::NoStoreReason::too_many_tags;
   }
-  if (oversized() || !metaFits(head.size()) || !chooseKey(store)) {
+  if (oversized() || !metaFits(head.size()) || !chooseKey(store, response.fields)) {
     return policy::NoStoreReason::too_large;
   }
   return std::nullopt;
@@ -379,18 +387,38 @@ void Fill::rememberMiss() {
   }
 }
 
+// The response's No-Vary-Search says which queries share it; those that joined by what the path's
+// latest response had said may be others.
+void Fill::choosePrimary(const http::Fields& response) {
+  const std::string variance = policy::searchVarianceOf(response);
+  if (variance.empty()) {
+    search_.reset();
+  } else if (!search_.has_value() || search_->names != variance) {
+    search_ = VaryRule{stripe_.nextRuleId(), variance};
+    new_search_ = true;
+  }
+  record_primary_ = search_.has_value() ? searchKey(*search_, asked_) : asked_;
+  if (record_primary_ != primary_key_) {
+    narrowed_ = primary_key_ != asked_;
+    rule_.reset();
+  }
+}
+
 // False when the key is too long to be kept.
-bool Fill::chooseKey(const policy::Store& store) {
+bool Fill::chooseKey(const policy::Store& store, const http::Fields& response) {
+  if (by_path_) {
+    choosePrimary(response);
+  }
   const std::string names = policy::joinVaryNames(store.vary);
   if (names.empty()) {
     rule_.reset();
-    record_key_ = primary_key_;
+    record_key_ = record_primary_;
   } else {
     if (!rule_.has_value() || rule_->names != names) {
       rule_ = VaryRule{stripe_.nextRuleId(), names};
       new_rule_ = true;
     }
-    record_key_ = primary_key_;
+    record_key_ = record_primary_;
     appendVariant(*rule_, request_.fields, record_key_);
   }
   record_hash_ = stripe_.shared().hash(record_key_);

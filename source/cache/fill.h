@@ -75,7 +75,11 @@ class Fill final : private InterimSink {
   uint64_t number() const { return number_; }
   base::Hash128 hash() const { return hash_; }
   std::string_view key() const { return key_; }
-  std::string_view primaryKey() const { return primary_key_; }
+  // Whether a purge of this primary key concerns what it brings. Where No-Vary-Search is heeded the
+  // response alone says which other queries it answers: any of the path counts.
+  bool concernedBy(std::string_view key) const {
+    return primary_key_ == key || (by_path_ && pathOfKey(asked_) == pathOfKey(key));
+  }
   // Whether a request that arrives now may be answered with it: a response that has become stale
   // while it still arrives may not (RFC 9111 4.2).
   bool joinable(base::UnixSeconds now) const;
@@ -87,7 +91,8 @@ class Fill final : private InterimSink {
   // As far as the labels are known; the tags come with the response (Stripe::purgedSince).
   bool selectedBy(const store::Selector& selector) const {
     return store::hasLabel(labels_, selector.label) &&
-           std::string_view(primary_key_).starts_with(selector.key_prefix);
+           (std::string_view(primary_key_).starts_with(selector.key_prefix) ||
+            std::string_view(asked_).starts_with(selector.key_prefix));
   }
   void taskEnded() { task_ended_ = true; }
   bool finished() const { return task_ended_ && subscribers_ == 0; }
@@ -105,7 +110,8 @@ class Fill final : private InterimSink {
   void fail(policy::UpstreamFailure failure);
   void decide(const http::ResponseHead& response, policy::Exchange exchange,
               std::optional<uint64_t> length);
-  bool chooseKey(const policy::Store& store);
+  bool chooseKey(const policy::Store& store, const http::Fields& response);
+  void choosePrimary(const http::Fields& response);
   const policy::TagRules& tagRules() const;
   bool takeTags(const http::Fields& response);
   bool useTags(std::string_view tags, const http::Fields& response);
@@ -124,6 +130,7 @@ class Fill final : private InterimSink {
   // fill_validate.cc
   rt::Task<bool> validated(const http::ResponseHead& update, policy::Exchange exchange);
   rt::Task<bool> rewrite(const store::RecordView& old, store::Entry entry);
+  bool changesSearch(const http::Fields& stored, const http::Fields& update) const;
   // fill_body.cc
   rt::Task<bool> stream(OriginStream& origin);
   rt::Task<bool> makeSpace();
@@ -146,7 +153,8 @@ class Fill final : private InterimSink {
   rt::Task<void> finish();
   rt::Task<bool> appendObject();
   rt::Task<bool> appendHead();
-  rt::Task<void> appendRule();
+  rt::Task<void> appendRules();
+  rt::Task<void> appendRule(std::string key, VaryRule rule);
   rt::Task<bool> appendRecord(std::span<std::byte> record, store::Publish publish);
   store::RecordFields recordFields(store::RecordKind kind) const;
 
@@ -171,6 +179,11 @@ class Fill final : private InterimSink {
   policy::RequestDirectives directives_;
   std::optional<VaryRule> rule_;  // known before, or made from the response
   bool new_rule_ = false;
+  bool by_path_ = false;            // the route heeds No-Vary-Search
+  std::string asked_;               // then: the URL's own key
+  std::optional<VaryRule> search_;  // as rule_, of the path's queries
+  bool new_search_ = false;
+  bool narrowed_ = false;  // the response is not for all that joined by search_
   std::optional<store::Entry> stored_entry_;
   std::string stored_text_;
   http::ResponseHead stored_;  // views of stored_text_
@@ -195,7 +208,8 @@ class Fill final : private InterimSink {
   std::string tags_;                  // joined by line feeds
   std::vector<store::Label> labels_;  // of the directories, then of the tags and groups
   size_t directories_ = 0;
-  std::string record_key_;  // the variant's, once the response has said so
+  std::string record_primary_;  // where No-Vary-Search moved it
+  std::string record_key_;      // the variant's, once the response has said so
   base::Hash128 record_hash_;
 
   // The body.

@@ -32,11 +32,8 @@ rt::Task<void> Fill::finish() {
   // An empty body has a record all the same.
   if (storing_ && (!parts_.empty() || co_await openPart())) {
     const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
-    if (stored && rule_.has_value()) {
-      stripe_.noteVariant(stripe_.shared().hash(primary_key_), record_hash_);
-    }
-    if (stored && new_rule_) {
-      co_await appendRule();
+    if (stored) {
+      co_await appendRules();
     }
   }
   complete_ = true;
@@ -89,16 +86,32 @@ rt::Task<bool> Fill::appendHead() {
   co_return co_await appendRecord(record, publish);
 }
 
-rt::Task<void> Fill::appendRule() {
+rt::Task<void> Fill::appendRules() {
+  if (rule_.has_value()) {
+    stripe_.noteVariant(stripe_.shared().hash(record_primary_), record_hash_);
+  }
+  if (new_rule_) {
+    co_await appendRule(record_primary_, *rule_);
+  }
+  if (new_search_) {
+    co_await appendRule(searchRuleKey(asked_), *search_);
+  }
+  if (record_primary_ != primary_key_) {
+    // What was found there, and could not be used, is not to be found before this.
+    stripe_.index().erase(hash_);
+  }
+}
+
+rt::Task<void> Fill::appendRule(std::string key, VaryRule rule) {
   std::vector<std::byte> meta;
-  encodeVaryRule(*rule_, meta);
+  encodeVaryRule(rule, meta);
   store::RecordFields fields = recordFields(store::RecordKind::vary_rule);
-  fields.hash = stripe_.shared().hash(primary_key_);
+  fields.hash = stripe_.shared().hash(key);
   fields.labels = std::span(labels_).first(directories_);  // tags are each variant's own
   std::vector<std::byte> record(
-      store::recordBytes(static_cast<uint32_t>(primary_key_.size()),
+      store::recordBytes(static_cast<uint32_t>(key.size()),
                          static_cast<uint32_t>(meta.size() + fields.labels.size_bytes()), 0));
-  const base::Result<uint32_t> length = store::encodeRecord(record, fields, primary_key_, meta, {});
+  const base::Result<uint32_t> length = store::encodeRecord(record, fields, key, meta, {});
   if (!length.ok()) {
     co_return;
   }

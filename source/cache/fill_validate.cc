@@ -7,13 +7,21 @@
 #include "source/cache/labels.h"
 #include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
+#include "source/policy/search.h"
 
 namespace cache {
+
+// Whether a 304 says other things of the query than the stored response: its key is another then.
+bool Fill::changesSearch(const http::Fields& stored, const http::Fields& update) const {
+  const std::string variance = by_path_ ? policy::searchVarianceOf(update) : std::string();
+  return !variance.empty() && variance != policy::searchVarianceOf(stored);
+}
 
 rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchange exchange) {
   if (!stored_entry_.has_value() || !stripe_.canStore() ||
       !policy::selectsStored(stored_.fields, update.fields, exchange.received) ||
-      policy::changesVary(stored_.fields, update.fields)) {
+      policy::changesVary(stored_.fields, update.fields) ||
+      changesSearch(stored_.fields, update.fields)) {
     co_return false;
   }
   http::ResponseHead merged;

@@ -5,6 +5,7 @@
 
 #include "source/http/date.h"
 #include "source/http/serialize.h"
+#include "source/policy/search.h"
 #include "source/policy/vary.h"
 
 namespace cache {
@@ -129,6 +130,24 @@ void appendVariant(const VaryRule& rule, const http::Fields& request, std::strin
   key.append(http::writeDecimal(rule.id, digits));
   const std::vector<std::string> names = policy::splitVaryNames(rule.names);
   policy::appendVariantKey(names, request, key);
+}
+
+std::string_view pathOfKey(std::string_view key) {
+  return key.substr(0, key.find('?'));
+}
+
+std::string searchRuleKey(std::string_view key) {
+  return std::string(pathOfKey(key)).append("\n?");
+}
+
+std::string searchKey(const VaryRule& rule, std::string_view key) {
+  const std::string_view path = pathOfKey(key);
+  const std::string_view query = key.substr(std::min(path.size() + 1, key.size()));
+  std::string out(path);
+  policy::appendCanonicalQuery(rule.names, query, out);
+  std::array<char, http::kDecimalSize> digits;
+  out.append("\n?").append(http::writeDecimal(rule.id, digits));
+  return out;
 }
 
 }  // namespace cache

@@ -78,4 +78,11 @@ void encodeVaryRule(const VaryRule& rule, std::vector<std::byte>& out);
 // Appends to a primary key what makes it the key of this request's variant.
 void appendVariant(const VaryRule& rule, const http::Fields& request, std::string& key);
 
+// Where a route heeds No-Vary-Search (policy/search.h), the variance of a path's latest response is
+// kept as a rule, whose `names` are its text. All queries of the path that are equivalent under it
+// share a key, which has the rule's id, so that what was stored under another rule is not found.
+std::string_view pathOfKey(std::string_view key);  // without the query
+std::string searchRuleKey(std::string_view key);   // of the rule of the key's path
+std::string searchKey(const VaryRule& rule, std::string_view key);
+
 }  // namespace cache

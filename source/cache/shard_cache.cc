@@ -60,8 +60,11 @@ rt::Task<void> ShardCache::stop() {
 
 void ShardCache::locate(Keys& keys) const {
   keys.primary_hash = shared_.hash(keys.primary);
-  keys.stripe = shared_.stripeOf(keys.primary_hash);
+  keys.stripe =
+      keys.by_path ? shared_.stripeOf(keys.primary, true) : shared_.stripeOf(keys.primary_hash);
   keys.rule.reset();
+  keys.search.reset();
+  keys.asked = keys.by_path ? std::string_view(keys.primary) : std::string_view();
 }
 
 // A copy that the index still vouches for. `entry` is what the index has in any case.
@@ -88,6 +91,14 @@ void ShardCache::useRule(Keys& keys, VaryRule rule, const http::Fields& request)
 
 bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& reader,
                               LookupResult& result) {
+  if (keys.by_path && searchInMemory(keys) != SearchRule::known) {
+    return false;
+  }
+  return lookupKeyInMemory(keys, request, reader, result);
+}
+
+bool ShardCache::lookupKeyInMemory(Keys& keys, const http::Fields& request, Reader& reader,
+                                   LookupResult& result) {
   RamObject* object = findInMemory(keys.stripe, keys.primary_hash, keys.primary, result.entry);
   base::Hash128 hash = keys.primary_hash;
   if (object != nullptr && object->kind == store::RecordKind::vary_rule) {
@@ -111,10 +122,12 @@ bool ShardCache::lookupMemory(Keys& keys, const http::Fields& request, Reader& r
   return true;
 }
 
-rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& request, Reader& reader,
-                                          rt::CancelScope& scope, base::MonoTime deadline) {
+// What is stored under keys.primary, be it canonical or not.
+rt::Task<LookupResult> ShardCache::lookupKey(Keys& keys, const http::Fields& request,
+                                             Reader& reader, rt::CancelScope& scope,
+                                             base::MonoTime deadline) {
   LookupResult result;
-  if (lookupMemory(keys, request, reader, result)) {
+  if (lookupKeyInMemory(keys, request, reader, result)) {
     co_return result;
   }
   keys.rule.reset();
@@ -301,13 +314,14 @@ rt::Task<ShardCache::Purged> ShardCache::purge(store::Selector selector) {
   co_return purged;
 }
 
-rt::Task<ShardCache::Invalidated> ShardCache::invalidate(const Keys& keys) {
+rt::Task<ShardCache::Invalidated> ShardCache::invalidateKey(base::StripeId stripe,
+                                                            std::string_view key) {
   InvalidateCall call;
   call.cache = index_;
-  call.stripe = base::index(keys.stripe);
-  call.hash = keys.primary_hash;
-  call.key = keys.primary;
-  co_await this->call(keys.stripe, call);
+  call.stripe = base::index(stripe);
+  call.hash = shared_.hash(key);
+  call.key = key;
+  co_await this->call(stripe, call);
   co_return Invalidated{call.found, call.epoch};
 }
 

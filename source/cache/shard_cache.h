@@ -25,7 +25,11 @@ struct Keys {
   std::string primary;
   base::Hash128 primary_hash;
   base::StripeId stripe{};
-  std::string variant;  // with `rule`
+  // The route heeds No-Vary-Search: set before locate().
+  bool by_path = false;
+  std::string asked;               // then: the URL's own key
+  std::optional<VaryRule> search;  // and what made `primary` of it
+  std::string variant;             // with `rule`
   std::optional<VaryRule> rule;
 
   // What the object is stored under, as far as is known.
@@ -64,7 +68,7 @@ class ShardCache {
   // No reader is left on any shard.
   rt::Task<void> stop();
 
-  // Sets hash and stripe for keys.primary.
+  // Sets hash and stripe for keys.primary, which is the URL's own key.
   void locate(Keys& keys) const;
   // From memory alone: true if `reader` now has the object (and result its entry).
   bool lookupMemory(Keys& keys, const http::Fields& request, Reader& reader, LookupResult& result);
@@ -88,7 +92,7 @@ class ShardCache {
     bool found = false;
     uint64_t epoch = 0;  // of the stripe, for keep()
   };
-  rt::Task<Invalidated> invalidate(const Keys& keys);
+  rt::Task<Invalidated> invalidate(Keys& keys);
   // Everything with the label, in all stripes: in force and durable when it returns.
   struct Purged {
     uint64_t objects = 0;
@@ -125,6 +129,18 @@ class ShardCache {
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
   void found(const Keys& keys, Reader& reader, LookupResult& result, bool usable);
   rt::Task<void> purgeStripe(PurgeCall* call);
+  rt::Task<Invalidated> invalidateKey(base::StripeId stripe, std::string_view key);
+  rt::Task<LookupResult> lookupKey(Keys& keys, const http::Fields& request, Reader& reader,
+                                   rt::CancelScope& scope, base::MonoTime deadline);
+  bool lookupKeyInMemory(Keys& keys, const http::Fields& request, Reader& reader,
+                         LookupResult& result);
+  // search_lookup.cc
+  void useSearch(Keys& keys, std::optional<VaryRule> rule) const;
+  enum class SearchRule : uint8_t { known, not_in_memory, unreadable };
+  SearchRule searchInMemory(Keys& keys);
+  rt::Task<void> dropBroken(base::StripeId stripe, base::Hash128 hash, store::Entry entry,
+                            base::Error error);
+  rt::Task<SearchRule> findSearch(Keys& keys, rt::CancelScope& scope, base::MonoTime deadline);
   rt::Task<bool> lookupDisk(Keys& keys, const http::Fields& request, Reader& reader,
                             LookupResult& result, rt::CancelScope& scope, base::MonoTime deadline);
 

@@ -28,6 +28,10 @@ struct CacheShared {
     return base::StripeId{
         static_cast<uint16_t>(store::stripeOf(primary, static_cast<uint32_t>(stripes.size())))};
   }
+  // Of a primary key. With No-Vary-Search all queries of a path live in one stripe.
+  base::StripeId stripeOf(std::string_view key, bool by_path) const {
+    return stripeOf(hash(by_path ? key.substr(0, key.find('?')) : key));
+  }
   base::ShardId ownerOf(base::StripeId stripe) const {
     return base::ShardId{static_cast<uint16_t>(base::index(stripe) % shard_count)};
   }

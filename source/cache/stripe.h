@@ -141,7 +141,10 @@ class Stripe {
   rt::Task<void> servePurge(PurgeCall* call);
   rt::Task<void> serveKeep(KeepCall* call);
   rt::Task<bool> append(const KeepCall& call, const bool& doomed);
+  // stripe_purge.cc
   rt::Task<void> purgeKey(PurgeCall* call);
+  rt::Task<void> purgeOne(PurgeCall* call, base::Hash128 hash);
+  rt::Task<std::optional<VaryRule>> readRule(base::Hash128 hash, std::string_view key);
   void makeDurable(base::Hash128 hash);
   rt::Task<void> writeInvalidations();
   rt::Task<void> serveList(ListCall* call);

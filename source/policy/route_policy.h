@@ -22,6 +22,7 @@ struct KeySpec {
       query_parameters_included;  // sorted; exact names, as in the query (not decoded)
   std::vector<std::string> query_parameters_excluded;  // sorted; a trailing '*' matches a prefix
   bool normalise_path = false;       // "/%61" and "/a" share objects (RFC 3986 6.2.2)
+  bool no_vary_search = false;       // heed the response field of that name (search.h)
   std::vector<std::string> headers;  // count as if every response named them in Vary: lower case
   std::vector<std::string> cookies;  // likewise, cookies of these names: sorted, case-sensitive
   friend bool operator==(const KeySpec&, const KeySpec&) = default;

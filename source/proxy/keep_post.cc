@@ -41,6 +41,7 @@ std::optional<KeptPost> Session::planKeptPost(Request& request, const http::Resp
   policy::hideTagFields(rules, store->strip);
   KeptPost kept;
   policy::cacheKey(request.uri, route.policy.key, kept.keys.primary);
+  kept.keys.by_path = route.policy.key.no_vary_search;
   cacheOf(request).locate(kept.keys);
   kept.store = std::move(*store);
   kept.tags = std::move(*tags);
@@ -65,7 +66,7 @@ rt::Task<void> Session::keepPost(Request& request, const http::ResponseHead& res
   head.text = text.text;
   head.tags = kept.tags;
   cache::KeepCall call;
-  call.key = kept.keys.primary;
+  call.key = kept.keys.primary;  // the URL's own
   call.head = &head;
   call.groups = kept.groups;
   call.body = kept.body;

@@ -40,6 +40,8 @@ cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& 
   fill.primary_key = request.scratch.keys.primary;
   fill.key = request.scratch.keys.key();
   fill.rule = request.scratch.keys.rule;
+  fill.asked = request.scratch.keys.asked;
+  fill.search = request.scratch.keys.search;
   return fill;
 }
 
@@ -47,6 +49,7 @@ cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& 
 bool Session::quickHit(Request& request, const policy::Lookup& lookup, cache::Reader& reader) {
   cache::Keys& keys = request.scratch.keys;
   policy::cacheKey(request.uri, request.route->policy.key, keys.primary);
+  keys.by_path = request.route->policy.key.no_vary_search;
   cacheOf(request).locate(keys);
   cache::LookupResult result;
   if (!cacheOf(request).lookupMemory(keys, request.head().fields, reader, result)) {

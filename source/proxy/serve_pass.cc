@@ -279,6 +279,7 @@ rt::Task<uint64_t> Session::invalidate(Request& request, const http::ResponseHea
   uint64_t epoch = 0;
   for (uint8_t i = 0; i < uris.count; i++) {
     policy::cacheKey(uris.uris[i].parts(), request.route->policy.key, keys.primary);
+    keys.by_path = request.route->policy.key.no_vary_search;
     cacheOf(request).locate(keys);
     const cache::ShardCache::Invalidated done = co_await cacheOf(request).invalidate(keys);
     context_.stats.cache_invalidations += done.found ? 1 : 0;

@@ -7,6 +7,7 @@
 #include "source/policy/invalidate.h"
 #include "source/policy/normalise.h"
 #include "source/policy/request.h"
+#include "source/policy/search.h"
 #include "source/policy/serve.h"
 #include "source/server/key_rules.h"
 #include "source/server/server.h"
@@ -51,6 +52,7 @@ void copyFound(const shard::LookupObject& call, admin::LookupReport& report) {
   report.stale_now = call.stale_now;
   report.stored_key = call.stored_key;
   report.vary = call.vary;
+  report.no_vary_search = policy::describeSearch(call.search);
   report.status = call.status;
   report.head = call.head;
   report.times = call.times;
@@ -157,8 +159,9 @@ rt::Task<admin::LookupReport> Server::lookup(
     shard::LookupObject call;
     call.cache = index;
     call.key = key;
+    call.by_path = spec.no_vary_search;
     call.request = &looked_up;
-    const base::StripeId stripe = shared->stripeOf(shared->hash(key));
+    const base::StripeId stripe = shared->stripeOf(key, spec.no_vary_search);
     const base::ShardId owner = shared->ownerOf(stripe);
     co_await callOne(base::index(owner), &call);
     if (!report.key.empty() && call.found == cache::Found::absent) {

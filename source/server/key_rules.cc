@@ -25,12 +25,12 @@ std::vector<policy::KeySpec> keySpecs(const config::Snapshot& snapshot, uint16_t
   return specs;
 }
 
-std::vector<std::string> keysOf(const policy::OwnedUri& uri,
-                                const std::vector<policy::KeySpec>& specs) {
-  std::vector<std::string> keys;
+std::vector<UrlKey> keysOf(const policy::OwnedUri& uri, const std::vector<policy::KeySpec>& specs) {
+  std::vector<UrlKey> keys;
   for (const policy::KeySpec& spec : specs) {
-    std::string key;
-    policy::cacheKey(uri.parts(), spec, key);
+    UrlKey key;
+    policy::cacheKey(uri.parts(), spec, key.text);
+    key.by_path = spec.no_vary_search;
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       keys.push_back(std::move(key));
     }

@@ -12,7 +12,11 @@ namespace server {
 // The distinct rules of the routes that use the cache; the default one if there are none.
 std::vector<policy::KeySpec> keySpecs(const config::Snapshot& snapshot, uint16_t cache);
 // The distinct keys that a URL has under the rules.
-std::vector<std::string> keysOf(const policy::OwnedUri& uri,
-                                const std::vector<policy::KeySpec>& specs);
+struct UrlKey {
+  std::string text;
+  bool by_path = false;  // its stripe is that of the path, for No-Vary-Search
+  friend bool operator==(const UrlKey&, const UrlKey&) = default;
+};
+std::vector<UrlKey> keysOf(const policy::OwnedUri& uri, const std::vector<policy::KeySpec>& specs);
 
 }  // namespace server

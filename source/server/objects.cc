@@ -65,8 +65,8 @@ rt::Task<admin::ListReport> Server::list(admin::ListRequest request) {
     co_return report;
   }
   if (request.prefix.has_value()) {
-    for (const std::string& key : keysOf(uri, keySpecs(*config_.snapshot, index))) {
-      selectors.push_back(cache::selectPrefix(key, shared->hash_seed));
+    for (const UrlKey& key : keysOf(uri, keySpecs(*config_.snapshot, index))) {
+      selectors.push_back(cache::selectPrefix(key.text, shared->hash_seed));
     }
   } else if (request.tag.has_value()) {
     selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));

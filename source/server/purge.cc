@@ -37,13 +37,13 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
     co_return report;
   }
   std::vector<cache::PurgeCall> calls;
-  std::vector<std::string> keys;
+  std::vector<UrlKey> keys;
   if (request.url.has_value() || request.prefix.has_value()) {
     keys = keysOf(uri, keySpecs(*config_.snapshot, index));
   }
   std::vector<store::Selector> selectors;
-  for (const std::string& key : keys) {
-    selectors.push_back(cache::selectPrefix(key, shared->hash_seed));
+  for (const UrlKey& key : keys) {
+    selectors.push_back(cache::selectPrefix(key.text, shared->hash_seed));
   }
   if (request.tag.has_value()) {
     selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
@@ -51,9 +51,10 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
   if (request.url.has_value()) {
     calls.resize(keys.size());
     for (size_t i = 0; i < keys.size(); i++) {
-      calls[i].key = keys[i];
-      calls[i].hash = shared->hash(keys[i]);
-      calls[i].stripe = base::index(shared->stripeOf(calls[i].hash));
+      calls[i].key = keys[i].text;
+      calls[i].by_path = keys[i].by_path;
+      calls[i].hash = shared->hash(keys[i].text);
+      calls[i].stripe = base::index(shared->stripeOf(keys[i].text, keys[i].by_path));
     }
   } else {
     // One call to each stripe; for a prefix, one for each form of its key.

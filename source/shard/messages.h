@@ -78,6 +78,7 @@ struct LookupObject : rt::CallHeader {
   LookupObject() { rt::CallHeader::verb = shard::verb(Verb::lookup); }
   uint16_t cache = 0;
   std::string_view key;
+  bool by_path = false;  // the rule of the key heeds No-Vary-Search
   const http::Fields* request = nullptr;
   // Reply.
   cache::Found found = cache::Found::absent;
@@ -85,6 +86,7 @@ struct LookupObject : rt::CallHeader {
   bool stale_now = false;
   std::string stored_key;
   std::string vary;
+  std::string search;  // the path's No-Vary-Search, as policy/search.h keeps it
   uint16_t status = 0;
   std::string head;
   policy::Times times;

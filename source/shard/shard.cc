@@ -230,6 +230,7 @@ rt::Task<void> Shard::lookup(LookupObject* call) {
   cache::ShardCache& cache = *caches_[call->cache];
   cache::Keys keys;
   keys.primary = call->key;
+  keys.by_path = call->by_path;
   cache.locate(keys);
   cache::Reader reader;
   rt::CancelScope never;
@@ -239,6 +240,7 @@ rt::Task<void> Shard::lookup(LookupObject* call) {
   call->stale_now = result.stale_now;
   call->entry = result.entry.value_or(store::Entry{});
   call->stored_key = keys.key();
+  call->search = keys.search.has_value() ? keys.search->names : std::string();
   call->vary = keys.rule.has_value() ? keys.rule->names : std::string();
   if (result.found == cache::Found::object) {
     call->in_memory = reader.source() == cache::Reader::Source::memory;

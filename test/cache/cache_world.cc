@@ -107,6 +107,7 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   config::Route route;
   route.action = config::ForwardAction{};
   route.policy.enabled = true;
+  route.policy.key.no_vary_search = cut.no_vary_search;
   route.cache = 0;
   host_.routes.push_back(std::move(route));
   config::CacheConfig cache;
@@ -241,7 +242,7 @@ void CacheWorld::setScript(const ScriptedOrigin::Script& script) {
 }
 
 Stripe& CacheWorld::stripeOf(const std::string& path) {
-  const base::StripeId id = shared_->stripeOf(shared_->hash(keyOf(path)));
+  const base::StripeId id = shared_->stripeOf(keyOf(path), cut_.no_vary_search);
   return *cache(base::index(shared_->ownerOf(id))).owned(id);
 }
 
@@ -279,6 +280,7 @@ rt::Task<void> CacheWorld::getting(Shard* shard, Get get, Got* got) {
     got->looks++;
     Keys keys;
     keys.primary = keyOf(get.path);
+    keys.by_path = cut_.no_vary_search;
     cache.locate(keys);
     Reader stored;
     const LookupResult seen = co_await cache.lookup(keys, head.fields, stored, scope, base::kNever);
@@ -292,6 +294,8 @@ rt::Task<void> CacheWorld::getting(Shard* shard, Get get, Got* got) {
     request.primary_key = keys.primary;
     request.key = keys.key();
     request.rule = keys.rule;
+    request.asked = keys.asked;
+    request.search = keys.search;
     if (seen.found == Found::hit_for_miss) {
       got->came = Came::alone;
     } else if (seen.found == Found::object) {
@@ -396,7 +400,8 @@ rt::Task<void> CacheWorld::purging(Shard* shard, std::string path, bool soft, bo
   const std::string key = keyOf(path);
   PurgeCall call;
   call.hash = shared_->hash(key);
-  call.stripe = base::index(shared_->stripeOf(call.hash));
+  call.by_path = cut_.no_vary_search;
+  call.stripe = base::index(shared_->stripeOf(key, call.by_path));
   call.key = key;
   call.soft = soft;
   co_await shard->caches[0]->call(base::StripeId{call.stripe}, call);

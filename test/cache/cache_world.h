@@ -94,6 +94,7 @@ class CacheWorld {
     uint64_t memory_bytes = 2 << 20;
     uint64_t pool_bytes = 32 << 20;
     uint64_t max_object_bytes = 16 << 20;
+    bool no_vary_search = false;  // the route heeds it
   };
   explicit CacheWorld(uint64_t seed) : CacheWorld(seed, Cut(), sim::Options()) {}
   CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& options);

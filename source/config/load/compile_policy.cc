@@ -72,6 +72,7 @@ policy::KeySpec compileKey(const Place& place, const pb::CacheKey& from) {
   key.query_parameters_excluded =
       compileNames(place["query_parameters_excluded"], from.query_parameters_excluded(), true);
   key.normalise_path = from.normalize_path();
+  key.no_vary_search = from.no_vary_search();
   key.headers = sorted(compileTokens(place["headers"], from.headers(), kMaxKeyParts,
                                      "a header's name", Letters::ignored));
   key.cookies = sorted(compileTokens(place["cookies"], from.cookies(), kMaxKeyParts,
