@@ -153,6 +153,12 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
      &cache::StripeStats::invalidations},
     {counter, "invalidations_lost", "Invalidations that a crash may undo",
      &cache::StripeStats::invalidations_lost},
+    {counter, "partials_kept", "Responses that broke off and whose first bytes were kept",
+     &cache::StripeStats::partials_kept},
+    {counter, "partials_refused", "Those whose first bytes the log did not take",
+     &cache::StripeStats::partials_refused},
+    {counter, "partials_resumed", "Those of which the origin gave the rest",
+     &cache::StripeStats::partials_resumed},
 };
 static_assert(holds<cache::StripeStats>(std::size(kStripe), 0), "a new member needs a row");
 

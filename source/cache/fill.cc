@@ -10,6 +10,7 @@
 #include "source/http/hop_by_hop.h"
 #include "source/http/serialize.h"
 #include "source/policy/normalise.h"
+#include "source/policy/partial.h"
 #include "source/policy/search.h"
 #include "source/policy/vary.h"
 
@@ -192,6 +193,9 @@ rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
   plan.kind = kind;
   if (kind == policy::FetchKind::revalidate) {
     plan.validators = policy::validatorsOf(stored_.fields, stripe_.now());
+  } else if (kind == policy::FetchKind::rest) {
+    plan.validators.etag = partial_->etag;
+    plan.range = partial_->range;
   }
   FetchOutcome outcome = co_await stripe_.origin().fetch(plan, scope_);
   co_return std::move(outcome);
@@ -218,6 +222,9 @@ void Fill::onInterim(const http::ResponseHead& head) {
 rt::Task<void> Fill::run() {
   policy::FetchKind kind =
       stored_text_.empty() ? policy::FetchKind::fill : policy::FetchKind::revalidate;
+  if (kind == policy::FetchKind::fill && co_await findPartial()) {
+    kind = policy::FetchKind::rest;
+  }
   bool again = true;
   while (again) {
     again = false;
@@ -242,13 +249,23 @@ rt::Task<void> Fill::run() {
       ended_ = true;
       break;
     }
-    decide(response, exchange, outcome.stream->length());
+    const bool part = response.status == 206 || response.status == 416;
+    if (kind != policy::FetchKind::rest || !part) {
+      decide(response, exchange, outcome.stream->length());
+    } else if (!resume(response, exchange, outcome.stream->length())) {
+      co_await outcome.stream->close();
+      dropPartial();
+      kind = policy::FetchKind::fill;  // not the rest of what is there
+      again = true;
+      continue;
+    }
     wake();
     const bool whole = !abandoned() && co_await stream(*outcome.stream);
     co_await outcome.stream->close();
     if (whole) {
       co_await finish();
     } else {
+      co_await keepPrefix();
       fail(policy::UpstreamFailure::truncated);
     }
   }
@@ -295,6 +312,7 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
     info_.head.traits = store->traits;
     info_.head.tags = tags_;
     encodeMeta(info_.head, meta_);
+    completable_ = text.has_length && policy::canBeCompleted(response);
     storing_ = true;
     info_.stored = true;
   } else {

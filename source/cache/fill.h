@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "source/cache/calls.h"
+#include "source/cache/partial.h"
 #include "source/http/uri.h"
 #include "source/policy/tags.h"
 #include "source/rt/buffer_pool.h"
@@ -46,6 +47,8 @@ struct FillPart {
   uint32_t readers = 0;
   bool retired = false;  // no longer in the row: goes with its last reader
 };
+
+enum class PartialEvent : uint8_t { kept, refused, resumed };
 
 class Fill final : private InterimSink {
  public:
@@ -131,6 +134,15 @@ class Fill final : private InterimSink {
   rt::Task<bool> validated(const http::ResponseHead& update, policy::Exchange exchange);
   rt::Task<bool> rewrite(const store::RecordView& old, store::Entry entry);
   bool changesSearch(const http::Fields& stored, const http::Fields& update) const;
+  // fill_partial.cc
+  rt::Task<void> keepPrefix();
+  rt::Task<bool> findPartial();
+  bool takePartial(const store::RecordView& record, base::Hash128 hash, std::string_view key);
+  bool resume(const http::ResponseHead& response, policy::Exchange exchange,
+              std::optional<uint64_t> body_length);
+  void dropPartial();
+  bool isPresent(const store::Extent& extent) const;
+  bool arePresent(const std::vector<store::Extent>& extents) const;
   // fill_body.cc
   rt::Task<bool> stream(OriginStream& origin);
   rt::Task<bool> makeSpace();
@@ -188,6 +200,9 @@ class Fill final : private InterimSink {
   std::string stored_text_;
   http::ResponseHead stored_;  // views of stored_text_
 
+  // What did not come whole, when the rest is asked for.
+  std::unique_ptr<Partial> partial_;
+
   // The outcome.
   bool has_head_ = false;
   bool ended_ = false;
@@ -218,6 +233,8 @@ class Fill final : private InterimSink {
   uint64_t received_ = 0;
   uint64_t object_id_ = 0;
   std::vector<store::Extent> extents_;
+  std::optional<base::Hash128> chunk_hash_;  // where it is not record_hash_
+  bool completable_ = false;                 // the response, if it does not come whole
 
   std::vector<Subscription*> readers_;
   uint32_t subscribers_ = 0;

@@ -329,7 +329,7 @@ rt::Task<void> Fill::pull(PullCall& call) {
         call.extent = *std::prev(next);
         call.object_id = object_id_;
         call.chunk_number = static_cast<uint32_t>(std::prev(next) - extents_.begin());
-        call.hash = record_hash_;
+        call.hash = chunk_hash_.value_or(record_hash_);
         subscription.position = next == extents_.end()
                                     ? received_ - (parts_.empty() ? 0 : parts_.back()->length)
                                     : next->object_offset;

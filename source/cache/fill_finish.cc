@@ -10,7 +10,8 @@ store::RecordFields Fill::recordFields(store::RecordKind kind) const {
   store::RecordFields fields;
   fields.kind = kind;
   fields.place.salt = stripe_.salt();
-  fields.hash = record_hash_;
+  fields.hash =
+      kind == store::RecordKind::chunk ? chunk_hash_.value_or(record_hash_) : record_hash_;
   fields.written_s = info_.head.received_s;
   fields.expires_s = info_.head.times.fresh_until_s;
   if (kind != store::RecordKind::chunk) {
@@ -34,6 +35,7 @@ rt::Task<void> Fill::finish() {
     const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
     if (stored) {
       co_await appendRules();
+      dropPartial();
     }
   }
   complete_ = true;
@@ -66,11 +68,8 @@ rt::Task<bool> Fill::appendHead() {
   if (parts_.back()->writer.has_value() && parts_.back()->length > 0) {
     co_await closeChunk();
   }
-  const bool lost = std::ranges::any_of(extents_, [this](const store::Extent& extent) {
-    return stripe_.log().isLost(extent.location());
-  });
   std::vector<std::byte> body;
-  if (!storing_ || lost || !store::encodeExtents(extents_, received_, body).ok()) {
+  if (!storing_ || !arePresent(extents_) || !store::encodeExtents(extents_, received_, body).ok()) {
     co_return false;
   }
   std::vector<std::byte> record(store::recordBytes(

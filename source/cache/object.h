@@ -78,6 +78,10 @@ void encodeVaryRule(const VaryRule& rule, std::vector<std::byte>& out);
 // Appends to a primary key what makes it the key of this request's variant.
 void appendVariant(const VaryRule& rule, const http::Fields& request, std::string& key);
 
+// Behind an object's key: that of the first bytes of one that did not come whole. No key of a
+// request ends so, since none has a line feed.
+inline constexpr std::string_view kPartialMark = "\n%";
+
 // Where a route heeds No-Vary-Search (policy/search.h), the variance of a path's latest response is
 // kept as a rule, whose `names` are its text. All queries of the path that are equivalent under it
 // share a key, which has the rule's id, so that what was stored under another rule is not found.

@@ -151,6 +151,12 @@ rt::Task<void> Stripe::runFill(Fill* fill) {
   reap(*fill);
 }
 
+void Stripe::countPartial(PartialEvent what) {
+  stats_.partials_kept += what == PartialEvent::kept ? 1 : 0;
+  stats_.partials_refused += what == PartialEvent::refused ? 1 : 0;
+  stats_.partials_resumed += what == PartialEvent::resumed ? 1 : 0;
+}
+
 void Stripe::fillEnded(Fill& fill) {
   const auto at = by_key_.find(fill.hash());
   if (at != by_key_.end() && at->second == &fill) {
@@ -274,6 +280,9 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
     const std::optional<StoredHead> head = decodeMeta(record.meta);
     if (!head.has_value()) {
       continue;
+    }
+    if (record.key.ends_with(kPartialMark)) {
+      continue;  // no object yet
     }
     ListedObject object;
     const size_t end = std::min(record.key.find('\n'), record.key.size());

@@ -33,6 +33,9 @@ struct StripeStats {
   uint64_t fills_purged = 0;  // running when what they were to bring was purged
   uint64_t invalidations = 0;
   uint64_t invalidations_lost = 0;  // in force, but a crash may undo them
+  uint64_t partials_kept = 0;       // first bytes of responses that did not come whole
+  uint64_t partials_refused = 0;    // the log did not take them
+  uint64_t partials_resumed = 0;    // of which the origin gave the rest
 };
 
 // What a stripe uses of its shard. All outlive it.
@@ -119,6 +122,7 @@ class Stripe {
   void rememberPurge(store::Label label);
   // Whether one of the labels was purged while the fill with this number ran.
   bool purgedSince(uint64_t fill, std::span<const store::Label> labels) const;
+  void countPartial(PartialEvent what);
   void fillEnded(Fill& fill);
   void reap(Fill& fill);
 
@@ -143,7 +147,7 @@ class Stripe {
   rt::Task<bool> append(const KeepCall& call, const bool& doomed);
   // stripe_purge.cc
   rt::Task<void> purgeKey(PurgeCall* call);
-  rt::Task<void> purgeOne(PurgeCall* call, base::Hash128 hash);
+  rt::Task<void> purgeOne(PurgeCall* call, std::string_view key);
   rt::Task<std::optional<VaryRule>> readRule(base::Hash128 hash, std::string_view key);
   void makeDurable(base::Hash128 hash);
   rt::Task<void> writeInvalidations();

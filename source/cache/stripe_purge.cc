@@ -95,7 +95,7 @@ rt::Task<void> Stripe::servePurge(PurgeCall* call) {
 
 // Where No-Vary-Search is heeded, the URL may also be answered by what its path's rule makes of it.
 rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
-  co_await purgeOne(call, call->hash);
+  co_await purgeOne(call, call->key);
   const std::string rule_key = searchRuleKey(call->key);
   const base::Hash128 rule_hash = shared_.hash(rule_key);
   if (!call->by_path || !index().find(rule_hash).has_value()) {
@@ -103,7 +103,8 @@ rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
   }
   const std::optional<VaryRule> rule = co_await readRule(rule_hash, rule_key);
   if (rule.has_value()) {
-    co_await purgeOne(call, shared_.hash(searchKey(*rule, call->key)));
+    const std::string key = searchKey(*rule, call->key);
+    co_await purgeOne(call, key);
     co_return;
   }
   // A rule that cannot be read goes, and nothing that was stored under it is found again.
@@ -132,8 +133,9 @@ rt::Task<std::optional<VaryRule>> Stripe::readRule(base::Hash128 hash, std::stri
 // A key with variants is purged with them: softly, each becomes stale and the rule stays; else, or
 // when it is not known which there are, the rule goes, and nothing that was stored under it can be
 // found any more.
-rt::Task<void> Stripe::purgeOne(PurgeCall* call, base::Hash128 hash) {
+rt::Task<void> Stripe::purgeOne(PurgeCall* call, std::string_view key) {
   rt::CancelScope never;
+  const base::Hash128 hash = shared_.hash(key);
   const std::optional<store::Entry> entry = index().find(hash);
   const bool varies = entry.has_value() && entry->kind() == store::EntryKind::vary_rule;
   const auto known = variants_.find(hash);
@@ -150,6 +152,13 @@ rt::Task<void> Stripe::purgeOne(PurgeCall* call, base::Hash128 hash) {
   base::Result<uint64_t> done = co_await store_.purge(hash, call->soft && !varies, never);
   call->purged += !done.ok() ? 0 : variants > 0 ? variants : done.value();
   call->error = done.ok() ? call->error : done.error();
+  // First bytes of it are no object, and go with a hard purge; a soft one leaves them to be
+  // completed, which validates them.
+  const base::Hash128 partial = shared_.hash(std::string(key).append(kPartialMark));
+  if (!call->soft && index().find(partial).has_value()) {
+    done = co_await store_.purge(partial, false, never);
+    call->error = done.ok() ? call->error : done.error();
+  }
 }
 
 void Stripe::invalidate(InvalidateCall& call) {
@@ -161,6 +170,7 @@ void Stripe::invalidate(InvalidateCall& call) {
   purgeFillsOf(call.key);
   call.epoch = epoch_;
   eraseVariants(call.hash);
+  index().erase(shared_.hash(std::string(call.key).append(kPartialMark)));
   const std::optional<store::Entry> entry = index().erase(call.hash);
   call.found = entry.has_value() && entry->placed();
   if (!store_.ready()) {

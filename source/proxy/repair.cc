@@ -5,34 +5,11 @@
 #include <string>
 
 #include "source/http/codec.h"
-#include "source/http/etag.h"
-#include "source/http/range.h"
+#include "source/policy/partial.h"
 #include "source/proxy/session.h"
 
 namespace proxy {
 namespace {
-
-// The part of a body that is missing. Without `end` it goes to the body's end.
-struct Rest {
-  uint64_t first = 0;
-  std::optional<uint64_t> end;  // behind its last byte
-  std::string_view etag;        // of the version, strong
-};
-
-// The response carries exactly these bytes of that version.
-bool isRest(const http::ResponseHead& response, std::optional<uint64_t> body_length,
-            const Rest& rest) {
-  const auto theirs = http::parseEntityTag(response.fields.value(http::Name::etag));
-  const auto ours = http::parseEntityTag(rest.etag);
-  const auto got = http::parseContentRange(response.fields.value(http::Name::content_range));
-  if (response.status != 206 || !theirs || !ours || !http::strongMatch(*theirs, *ours) || !got ||
-      !got->range) {
-    return false;
-  }
-  const std::optional<uint64_t> end = rest.end.has_value() ? rest.end : got->length;
-  return got->range->first == rest.first && end == got->range->last + 1 &&
-         body_length.value_or(got->range->length()) == got->range->length();
-}
 
 // The stored entity tag, if it is a strong one.
 std::string strongTagOf(const cache::StoredHead& head) {
@@ -43,9 +20,7 @@ std::string strongTagOf(const cache::StoredHead& head) {
   if (!std::holds_alternative<http::Parsed>(http::parseResponseHead(head.text, limits, stored))) {
     return {};
   }
-  const std::string_view text = stored.fields.value(http::Name::etag);
-  const auto etag = http::parseEntityTag(text);
-  return etag && !etag->weak ? std::string(text) : std::string();
+  return std::string(policy::strongTagOf(stored.fields));
 }
 
 }  // namespace
@@ -85,7 +60,7 @@ rt::Task<bool> Session::sendRest(Request& request, cache::Reader& reader, std::s
 
 rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
                                   bool chunked) {
-  Rest rest{reader.position(), std::nullopt, etag};
+  policy::Rest rest{reader.position(), std::nullopt, etag};
   std::string range = "bytes=" + std::to_string(rest.first) + "-";
   if (reader.end() != UINT64_MAX) {
     rest.end = reader.end();
@@ -106,7 +81,7 @@ rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::
   bool sent = co_await origin.begin(std::move(out), scope_);
   if (sent) {
     upstream::Exchange& exchange = origin.exchange();
-    sent = isRest(exchange.head(), exchange.bodyLength(), rest) &&
+    sent = policy::isRest(exchange.head(), exchange.bodyLength(), rest) &&
            co_await relayBody(request, origin, {}, chunked);
   }
   co_await origin.finish();

@@ -61,6 +61,9 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.stripe.fills_purged += stripe->stats().fills_purged;
     report.stripe.invalidations += stripe->stats().invalidations;
     report.stripe.invalidations_lost += stripe->stats().invalidations_lost;
+    report.stripe.partials_kept += stripe->stats().partials_kept;
+    report.stripe.partials_refused += stripe->stats().partials_refused;
+    report.stripe.partials_resumed += stripe->stats().partials_resumed;
     if (!store.ready()) {
       report.stripes_recovering++;
       report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();

@@ -67,7 +67,7 @@ class ScriptedOrigin::Stream final : public OriginStream {
     const auto count =
         static_cast<uint32_t>(std::min<uint64_t>({to.size(), left, answer_.piece_bytes}));
     for (uint32_t i = 0; i < count; i++) {
-      to[i] = byteAt(answer_.version, at_ + i);
+      to[i] = byteAt(answer_.version, answer_.first + at_ + i);
     }
     at_ += count;
     origin_.bytes += count;

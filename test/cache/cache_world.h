@@ -24,6 +24,7 @@ std::byte byteAt(uint64_t version, uint64_t offset);
 struct Answer {
   std::string head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=1000\r\n";  // without the end
   uint64_t version = 1;
+  uint64_t first = 0;  // of the version's bytes
   uint64_t bytes = 1000;
   bool says_length = true;
   bool refuses = false;
