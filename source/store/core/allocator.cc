@@ -10,6 +10,7 @@ SegmentAllocator::SegmentAllocator(const AllocatorOptions& options, SegmentTable
     : options_(options),
       table_(table),
       states_(table.count(), SegmentState::free),
+      queues_(table.count(), SegmentQueue::small),
       on_disk_(table.count(), 0),
       next_sequence_(options.next_sequence),
       free_(table.count()) {
@@ -27,6 +28,9 @@ void SegmentAllocator::setState(uint32_t segment, SegmentState state) {
   free_ -= states_[segment] == SegmentState::free ? 1 : 0;
   reclaiming_ -= states_[segment] == SegmentState::reclaiming ? 1 : 0;
   bad_ -= states_[segment] == SegmentState::bad ? 1 : 0;
+  uint32_t& sealed = sealed_[static_cast<size_t>(queues_[segment])];
+  sealed -= states_[segment] == SegmentState::sealed ? 1 : 0;
+  sealed += state == SegmentState::sealed ? 1 : 0;
   states_[segment] = state;
   free_ += state == SegmentState::free ? 1 : 0;
   reclaiming_ += state == SegmentState::reclaiming ? 1 : 0;
@@ -35,6 +39,7 @@ void SegmentAllocator::setState(uint32_t segment, SegmentState state) {
 
 void SegmentAllocator::adopt(uint32_t segment, uint64_t sequence) {
   CHECK(!open_ && states_[segment] == SegmentState::free && sequence > 0);
+  queues_[segment] = SegmentQueue::main;
   setState(segment, SegmentState::sealed);
   table_.setSequence(segment, sequence);
   on_disk_[segment] = sequence;
@@ -46,13 +51,14 @@ void SegmentAllocator::adopt(uint32_t segment, uint64_t sequence) {
   next_sequence_ = std::max(next_sequence_, sequence + 1);
 }
 
-std::optional<OpenedSegment> SegmentAllocator::open() {
+std::optional<OpenedSegment> SegmentAllocator::open(SegmentQueue queue) {
   CHECK(!open_);
   for (uint32_t i = 0; i < table_.count(); i++) {
     const uint32_t segment = (next_segment_ + i) % table_.count();
     if (states_[segment] != SegmentState::free) {
       continue;
     }
+    queues_[segment] = queue;
     setState(segment, SegmentState::open);
     next_segment_ = (segment + 1) % table_.count();
     open_ = OpenedSegment{segment, next_sequence_++};
@@ -121,14 +127,18 @@ void SegmentAllocator::sealed(uint32_t segment) {
   }
 }
 
-std::optional<OpenedSegment> SegmentAllocator::nextVictim() const {
-  for (uint32_t i = 0; i < table_.count(); i++) {
-    const uint32_t segment = (next_segment_ + i) % table_.count();
-    if (states_[segment] == SegmentState::sealed) {
-      return OpenedSegment{segment, table_.sequence(segment)};
+std::optional<OpenedSegment> SegmentAllocator::nextVictim(SegmentQueue queue) const {
+  std::optional<OpenedSegment> oldest;
+  for (uint32_t segment = 0; segment < table_.count(); segment++) {
+    if (states_[segment] != SegmentState::sealed || queues_[segment] != queue) {
+      continue;
+    }
+    const uint64_t sequence = table_.sequence(segment);
+    if (!oldest.has_value() || sequence < oldest->sequence) {
+      oldest = OpenedSegment{segment, sequence};
     }
   }
-  return std::nullopt;
+  return oldest;
 }
 
 void SegmentAllocator::beginReclaim(uint32_t segment) {

@@ -2,15 +2,17 @@
 //
 //   free -> open -> sealing -> sealed -> reclaiming -> free        any -> bad (a disk error)
 //
-// The log is a ring: segments are opened in the order of their numbers, so the oldest sealed
-// segment is the next to be reclaimed, and recovery knows where the log continues. Each opening
-// takes the next sequence. The owner of the stripe alone uses it, and it keeps the shared
+// Each opening takes the next sequence, and of the free segments the next one in ring order, so
+// recovery knows where the log continues. What is sealed waits in one of two queues, of which the
+// oldest can be reclaimed (eviction.h chooses). The queues are known to this process only: what
+// recovery finds is in `main`. The owner of the stripe alone uses it, and it keeps the shared
 // SegmentTable in step: a sequence appears when the segment opens and vanishes when its reclaim
 // ends.
 //
 // Limits: one segment open; kCleanAhead free segments are kept ahead of the log.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,6 +24,10 @@
 namespace store {
 
 enum class SegmentState : uint8_t { free, open, sealing, sealed, reclaiming, bad };
+
+// S3-FIFO's queues: `small` for what is new, `main` for what was hit and written again.
+enum class SegmentQueue : uint8_t { small, main };
+inline constexpr size_t kSegmentQueues = 2;
 
 inline constexpr uint32_t kCleanAhead = 2;
 // Two free ahead, one open, one being reclaimed, and one that serves.
@@ -45,8 +51,9 @@ class SegmentAllocator {
   // Before the first opening: what recovery found in a segment.
   void adopt(uint32_t segment, uint64_t sequence);
 
-  // Opens the next free segment in ring order; nullopt when none is free. No segment may be open.
-  std::optional<OpenedSegment> open();
+  // Opens the next free segment in ring order for a queue; nullopt when none is free. No segment
+  // may be open.
+  std::optional<OpenedSegment> open(SegmentQueue queue = SegmentQueue::small);
   bool hasOpen() const { return open_.has_value(); }
   OpenedSegment opened() const { return *open_; }
   // Room for a record of `bytes` in the open segment, with its line and labels in the table of
@@ -69,9 +76,9 @@ class SegmentAllocator {
   OpenedSegment seal();
   void sealed(uint32_t segment);
 
-  // Whether a segment should be reclaimed now, and which: the oldest sealed one.
+  // Whether a segment should be reclaimed now, and the oldest sealed one of each queue.
   bool needsReclaim() const { return free_ < kCleanAhead && reclaiming_ == 0; }
-  std::optional<OpenedSegment> nextVictim() const;
+  std::optional<OpenedSegment> nextVictim(SegmentQueue queue) const;
   // While it is reclaimed a segment still can be read. finishReclaim() takes its sequence away; by
   // then no index entry may point to it.
   void beginReclaim(uint32_t segment);
@@ -80,6 +87,9 @@ class SegmentAllocator {
   void markBad(uint32_t segment);
 
   SegmentState state(uint32_t segment) const { return states_[segment]; }
+  SegmentQueue queueOf(uint32_t segment) const { return queues_[segment]; }
+  uint32_t sealedCount(SegmentQueue queue) const { return sealed_[static_cast<size_t>(queue)]; }
+  uint32_t count() const { return static_cast<uint32_t>(states_.size()); }
   uint32_t freeCount() const { return free_; }
   uint32_t badCount() const { return bad_; }
   uint64_t nextSequence() const { return next_sequence_; }
@@ -96,6 +106,7 @@ class SegmentAllocator {
   AllocatorOptions options_;
   SegmentTable& table_;
   std::vector<SegmentState> states_;
+  std::vector<SegmentQueue> queues_;
   std::vector<uint64_t> on_disk_;  // the last sequence written to each segment; 0: none
   uint64_t next_sequence_;
   uint32_t next_segment_ = 0;
@@ -107,6 +118,7 @@ class SegmentAllocator {
   uint32_t free_ = 0;
   uint32_t bad_ = 0;
   uint32_t reclaiming_ = 0;
+  std::array<uint32_t, kSegmentQueues> sealed_{};
 };
 
 }  // namespace store

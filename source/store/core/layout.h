@@ -48,6 +48,17 @@ constexpr uint32_t maxChunkBody(uint32_t segment_bytes) {
   return quarter < kMaxChunkBody ? quarter : kMaxChunkBody;
 }
 
+// How long segments are unless the configuration says so: a segment is the unit of eviction, so a
+// stripe has kUsualSegments of them at least, if it is large enough.
+inline constexpr uint32_t kUsualSegments = 128;
+constexpr uint32_t segmentBytesFor(uint64_t stripe_bytes) {
+  uint32_t bytes = kMaxSegmentBytes;
+  while (bytes > kMinSegmentBytes && stripe_bytes / bytes < kUsualSegments) {
+    bytes /= 2;
+  }
+  return bytes;
+}
+
 // Where a segment begins in its stripe's file.
 constexpr uint64_t segmentOffset(uint32_t segment, uint32_t segment_bytes) {
   return kDataOffset + uint64_t{segment} * segment_bytes;

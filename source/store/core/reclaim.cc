@@ -13,6 +13,11 @@ bool pointsHere(const Entry& entry, const ReclaimInput& input, const TocEntry& l
          entry.generation() == generationOf(input.sequence);
 }
 
+// What a kept record's hits are worth from then on.
+uint8_t frequencyAfter(const ReclaimInput& input, const Entry& entry) {
+  return input.queue == SegmentQueue::small ? 0 : static_cast<uint8_t>(entry.frequency() - 1);
+}
+
 uint64_t bytesOf(const TocEntry& line) {
   return uint64_t{line.length_units} * kUnitBytes;
 }
@@ -101,29 +106,30 @@ ReclaimPlan planReclaim(const ReclaimInput& input, std::span<const TocEntry> toc
       plan.drop.push_back({line.hash(), entry});
       continue;
     }
-    candidates.push_back({line, entry, static_cast<uint8_t>(entry.frequency() - 1)});
+    candidates.push_back({line, entry, frequencyAfter(input, entry)});
   }
   spendBudget(candidates, plan);
   return plan;
 }
 
 LargeOutcome decideLarge(const LargeObject& object, uint64_t head_object_id,
-                         const ExtentTable& extents, uint64_t sequence, uint64_t budget_bytes) {
+                         const ExtentTable& extents, const ReclaimInput& input,
+                         const SegmentTable& segments) {
   if (head_object_id != object.object_id) {
     return LargeOutcome{LargeDecision::ignore, 0};
   }
-  const uint64_t first_chunk = extents.at(0).sequence;
+  const Extent first = extents.at(0);
   const uint8_t frequency = object.head.frequency();
-  const bool fits = object.bytes <= budget_bytes && !object.head.staleNow();
-  if (first_chunk > sequence) {
-    // Chunk 0 has been written again in this round of the log: the decision was made there.
-    return fits ? LargeOutcome{LargeDecision::keep, frequency}
-                : LargeOutcome{LargeDecision::drop, 0};
+  const bool fits = object.bytes <= input.budget_bytes && !object.head.staleNow();
+  const bool lost = segments.sequence(first.segment) != first.sequence;
+  // Chunk 0 has been written again in this round of the log: the decision was made there.
+  const bool decided = first.sequence > input.sequence;
+  if (!fits || lost || (!decided && frequency == 0)) {
+    return LargeOutcome{LargeDecision::drop, 0};
   }
-  if (first_chunk == sequence && frequency > 0 && fits) {
-    return LargeOutcome{LargeDecision::keep, static_cast<uint8_t>(frequency - 1)};
-  }
-  return LargeOutcome{LargeDecision::drop, 0};
+  return LargeOutcome{LargeDecision::keep, first.sequence == input.sequence
+                                               ? frequencyAfter(input, object.head)
+                                               : frequency};
 }
 
 }  // namespace store

@@ -1,11 +1,14 @@
-// What to do with the records of the segment that is next to be overwritten: S3-FIFO's rule on a
-// log. A record that was hit since it was written is written again, with one hit less, within a
-// budget; all else is dropped. An object that has expired without being refreshed was not asked for
-// since, so its hits are of the past and it is dropped too; so is one that was purged softly.
+// What to do with the records of a segment that is reclaimed: S3-FIFO's rule on a log, segment by
+// segment (eviction.h chooses the segment and the budget). A record that was hit since it was
+// written is written again, the hottest first, within the budget; all else is dropped. An object
+// that has expired without being refreshed was not asked for since, so its hits are of the past and
+// it is dropped too; so is one that was purged softly.
 //
 // A large object is more than one record. Its chunks come up for reclaim before its head; keeping
 // one chunk and losing another helps nobody, so the decision is made at chunk 0, and the chunks
-// behind it follow: a chunk whose object already has chunk 0 in a newer segment is kept.
+// behind it follow: a chunk whose object already has chunk 0 in a newer segment is kept. Where the
+// chunks lie in both queues, some may come up before chunk 0; they are then judged like it, but
+// only chunk 0 costs the object its hits.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +16,12 @@
 #include <vector>
 
 #include "source/base/hash.h"
+#include "source/store/core/allocator.h"
 #include "source/store/core/extents.h"
 #include "source/store/core/index.h"
 #include "source/store/core/segment.h"
 
 namespace store {
-
-// At most this share of a segment is written again.
-inline constexpr uint32_t kReinsertPercent = 30;
 
 struct Reinsertion {
   TocEntry line;
@@ -52,7 +53,8 @@ struct ReclaimPlan {
 struct ReclaimInput {
   uint32_t segment = 0;
   uint64_t sequence = 0;
-  uint64_t budget_bytes = 0;  // kReinsertPercent of the segment; 0 turns reinsertion off
+  SegmentQueue queue = SegmentQueue::main;  // from `small`, what is kept has its hits to earn anew
+  uint64_t budget_bytes = 0;                // 0 turns reinsertion off
   uint32_t now_s = 0;
 };
 
@@ -68,8 +70,10 @@ struct LargeOutcome {
   LargeDecision decision = LargeDecision::ignore;
   uint8_t frequency = 0;  // the new head's, for keep
 };
-// `head_object_id` and `extents` are of the head record that `object.head` points to.
+// `head_object_id` and `extents` are of the head record that `object.head` points to;
+// `input.budget_bytes` is what is left. Dropped in any case when chunk 0 is lost.
 LargeOutcome decideLarge(const LargeObject& object, uint64_t head_object_id,
-                         const ExtentTable& extents, uint64_t sequence, uint64_t budget_bytes);
+                         const ExtentTable& extents, const ReclaimInput& input,
+                         const SegmentTable& segments);
 
 }  // namespace store

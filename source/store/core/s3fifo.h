@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "source/base/intrusive_list.h"
+#include "source/store/core/ghost.h"
 
 namespace store {
 
@@ -64,40 +64,18 @@ class S3Fifo {
   uint64_t count() const { return count_; }
 
  private:
-  // Remembers what left the small queue until as many bytes as main holds have left it. Sets of
-  // four.
-  class Ghost {
-   public:
-    explicit Ghost(uint32_t entries);
-    void insert(uint64_t fingerprint, uint32_t now);
-    bool take(uint64_t fingerprint, uint32_t now, uint32_t lifetime);
-
-   private:
-    struct Slot {
-      uint32_t fingerprint = 0;  // 0: free
-      uint32_t time = 0;
-    };
-    static constexpr uint32_t kWays = 4;
-    Slot* setOf(uint64_t mixed);
-    uint32_t sets_;
-    std::unique_ptr<Slot[]> slots_;
-  };
-
   void push(RamNode* node, RamNode::Queue queue);
   void unlist(RamNode* node);
   void leave(RamNode* node);
-  uint32_t ghostNow() const { return static_cast<uint32_t>(ghost_bytes_ >> ghost_shift_); }
 
   uint64_t budget_bytes_;
   uint64_t used_bytes_ = 0;
   uint64_t small_bytes_ = 0;
   uint64_t leaving_bytes_ = 0;
   uint64_t count_ = 0;
-  uint64_t ghost_bytes_ = 0;  // that went through the ghost table, ever
-  uint32_t ghost_shift_;      // makes them units, of which a lifetime has at most 2^24
   base::IntrusiveList<RamNode> small_;
   base::IntrusiveList<RamNode> main_;
-  Ghost ghost_;
+  GhostTable ghost_;  // what left the small queue until as many bytes as main holds have left it
 };
 
 }  // namespace store

@@ -58,15 +58,34 @@ int openFile(const std::string& path, int flags) {
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0640);
 }
 
-// The two copies of a superblock, as far as the file has them.
-SuperblockRead readSuperblock(int fd, const Geometry& expected) {
+// The two copies of a superblock, as far as the file has them; of any geometry if none is expected.
+SuperblockRead readSuperblock(int fd, const Geometry* expected) {
   alignas(kPageBytes) std::array<std::byte, 2 * kSuperblockBytes> bytes;
   const std::span<std::byte> first = std::span(bytes).first(kSuperblockBytes);
   const std::span<std::byte> second = std::span(bytes).last(kSuperblockBytes);
   const ssize_t a = pread(fd, first.data(), first.size(), 0);
   const ssize_t b = pread(fd, second.data(), second.size(), kSuperblockCopyOffset);
-  return decodeSuperblock(first.first(a > 0 ? static_cast<size_t>(a) : 0),
-                          second.first(b > 0 ? static_cast<size_t>(b) : 0), expected);
+  const std::span<std::byte> got_first = first.first(a > 0 ? static_cast<size_t>(a) : 0);
+  const std::span<std::byte> got_second = second.first(b > 0 ? static_cast<size_t>(b) : 0);
+  return expected != nullptr ? decodeSuperblock(got_first, got_second, *expected)
+                             : decodeSuperblock(got_first, got_second);
+}
+
+// Where the configuration leaves the cut open, that of the cache that is there stands, so that
+// another max_size_bytes does not ask for another cut.
+StripeCut cutLike(const CacheLayout& layout) {
+  uint32_t stripes = layout.stripes;
+  uint64_t segment_bytes = layout.segment_bytes;
+  const int fd = ::open(stripePath(layout.directory, 0, ".data").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const SuperblockRead found = readSuperblock(fd, nullptr);
+    close(fd);
+    if (found.superblock.has_value()) {
+      stripes = stripes != 0 ? stripes : found.superblock->stripe_count;
+      segment_bytes = segment_bytes != 0 ? segment_bytes : found.superblock->segment_bytes;
+    }
+  }
+  return cutCache(layout.max_size_bytes, stripes, segment_bytes);
 }
 
 std::string writeSuperblock(int fd, const Superblock& superblock, const std::string& path) {
@@ -129,15 +148,6 @@ std::string preallocate(int fd, uint64_t bytes, const std::string& path) {
 
 StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_bytes) {
   StripeCut cut;
-  cut.segment_bytes = static_cast<uint32_t>(segment_bytes);
-  if (cut.segment_bytes == 0) {
-    // At least 64 segments where the cache is large enough, since a segment is the unit of
-    // eviction.
-    cut.segment_bytes = kMaxSegmentBytes;
-    while (cut.segment_bytes > kMinSegmentBytes && max_size_bytes / cut.segment_bytes < 64) {
-      cut.segment_bytes /= 2;
-    }
-  }
   cut.stripe_count = stripes;
   if (cut.stripe_count == 0) {
     cut.stripe_count = 8;
@@ -146,6 +156,8 @@ StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_b
     }
   }
   const uint64_t each = max_size_bytes / cut.stripe_count;
+  cut.segment_bytes =
+      segment_bytes != 0 ? static_cast<uint32_t>(segment_bytes) : segmentBytesFor(each);
   const uint64_t segments = each > kDataOffset ? (each - kDataOffset) / cut.segment_bytes : 0;
   if (segments < kMinSegments) {
     return StripeCut{};
@@ -184,7 +196,7 @@ CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
   Opened result;
   std::unique_ptr<CacheFiles> files(new CacheFiles());
   StripePlan plan;
-  plan.cut = cutCache(layout.max_size_bytes, layout.stripes, layout.segment_bytes);
+  plan.cut = cutLike(layout);
   if (plan.cut.stripe_count == 0) {
     result.error = layout.directory + ": max_size_bytes is too small: at least " +
                    std::to_string(kMinCacheBytes) + " bytes are needed for one stripe";
@@ -222,8 +234,8 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   }
   stripes_.push_back(s);  // closed by the destructor from here on
   StripeFiles& kept = stripes_.back();
-  const SuperblockRead read =
-      readSuperblock(kept.data_fd, Geometry{stripe, plan.cut.stripe_count, plan.cut.segment_bytes});
+  const Geometry expected{stripe, plan.cut.stripe_count, plan.cut.segment_bytes};
+  const SuperblockRead read = readSuperblock(kept.data_fd, &expected);
   Superblock superblock;
   if (read.superblock.has_value()) {
     superblock = *read.superblock;

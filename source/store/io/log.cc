@@ -7,6 +7,20 @@
 #include "source/store/core/record_writer.h"
 
 namespace store {
+namespace {
+
+EvictionOptions evictionFor(const LogOptions& options, const IndexShard& index,
+                            const SegmentTable& table) {
+  EvictionOptions eviction;
+  eviction.segment_bytes = options.file.segment_bytes;
+  eviction.segment_count = table.count();
+  // The index has room for four entries a bucket, and for more objects than usually fit.
+  eviction.ghost_entries =
+      static_cast<uint32_t>(std::min<uint64_t>(index.bucketCount() * 2, UINT32_MAX / 2));
+  return eviction;
+}
+
+}  // namespace
 
 StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index,
                      SegmentTable& table, SegmentAllocator& allocator, LabelFilters& filters,
@@ -19,6 +33,7 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       filters_(filters),
       segments_(reader, options.file, options.stripe),
       options_(options),
+      eviction_(evictionFor(options, index, table)),
       loops_(reactor, 2),
       tasks_(reactor, kSlabs + kSealing + 1),
       reserve_(new(std::align_val_t{kPageBytes}) std::byte[kSlab_bytes]),
@@ -51,6 +66,11 @@ rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, 
                                                    rt::CancelScope& scope) {
   const base::MonoTime deadline = reactor_.now() + kAppendWait_ns;
   base::Error refused{base::Code::no_capacity, base::Blame::disk};
+  if (publish.kind != EntryKind::free) {
+    const RecordHeader header = loadStruct<RecordHeader>(record);
+    const base::Hash128 hash{header.hash_hi, header.hash_lo};
+    publish.frequency = std::max(publish.frequency, eviction_.welcome(hash));
+  }
   while (true) {
     base::Status turn = co_await turn_.acquire(1, scope, deadline);
     if (!turn.ok()) {
@@ -59,6 +79,9 @@ rt::Task<base::Result<Appended>> StripeLog::append(std::span<std::byte> record, 
     }
     base::Result<Appended> appended = co_await appendOnce(record, publish, deadline);
     turn_.release(1);
+    if (appended.ok()) {
+      eviction_.earn(uint64_t{appended.value().at.length_units} * kUnitBytes);
+    }
     if (appended.ok() || record.size() > allocator_.maxRecordBytes()) {
       co_return appended;
     }
@@ -169,7 +192,7 @@ bool StripeLog::isRecent(uint32_t segment) const {
 }
 
 bool StripeLog::openSegment() {
-  const std::optional<OpenedSegment> opened = allocator_.open();
+  const std::optional<OpenedSegment> opened = allocator_.open(eviction_.queueToOpen(allocator_));
   if (allocator_.needsReclaim()) {
     reclaim_wanted_.wakeOne();
   }

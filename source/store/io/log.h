@@ -28,6 +28,7 @@
 #include "source/rt/io.h"
 #include "source/rt/task_group.h"
 #include "source/store/core/allocator.h"
+#include "source/store/core/eviction.h"
 #include "source/store/core/index.h"
 #include "source/store/core/reclaim.h"
 #include "source/store/core/record.h"
@@ -174,10 +175,10 @@ class StripeLog {
   rt::Task<void> flushLoop();
 
   rt::Task<void> reclaimLoop();
-  rt::Task<void> reclaim(OpenedSegment victim);
+  rt::Task<void> reclaim(ReclaimInput input);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
   rt::Task<bool> settleHead(LargeObject& object);
-  rt::Task<void> reclaimLarge(OpenedSegment victim, const LargeObject& object, uint64_t& budget);
+  rt::Task<void> reclaimLarge(ReclaimInput& input, const LargeObject& object);
   rt::Task<bool> moveLarge(OpenedSegment victim, const LargeObject& object, const RecordRef& head,
                            uint8_t frequency);
   SegmentIdentity identity(uint32_t segment) const {
@@ -193,6 +194,7 @@ class StripeLog {
   LabelFilters& filters_;
   SegmentReader segments_;
   LogOptions options_;
+  Eviction eviction_;
   WriteStats stats_;
   DiskHealth health_;
   struct LostRange {

@@ -1,6 +1,6 @@
-// The reclaiming half of StripeLog: makes the oldest segment free before the log runs out of
-// segments. What was hit since it was written is written again; what is to be done with each record
-// is decided by store/core/reclaim.h, and this file only reads, appends and erases.
+// The reclaiming half of StripeLog: makes segments free before the log runs out of them. Which one
+// and within which budget is decided by store/core/eviction.h, what is to be done with each record
+// by store/core/reclaim.h; this file only reads, appends and erases.
 #include <algorithm>
 #include <utility>
 
@@ -12,41 +12,36 @@ namespace store {
 
 rt::Task<void> StripeLog::reclaimLoop() {
   while (!background_.requested()) {
-    const std::optional<OpenedSegment> victim =
-        allocator_.needsReclaim() ? allocator_.nextVictim() : std::nullopt;
-    if (!victim.has_value()) {
+    const std::optional<ReclaimInput> input =
+        eviction_.next(allocator_, static_cast<uint32_t>(reactor_.turn().wall.s));
+    if (!input.has_value()) {
       co_await reclaim_wanted_.wait(background_);
       continue;
     }
-    co_await reclaim(*victim);
+    co_await reclaim(*input);
     segment_free_.wakeAll();
   }
   segment_free_.wakeAll();
 }
 
-rt::Task<void> StripeLog::reclaim(OpenedSegment victim) {
+rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
+  const OpenedSegment victim{input.segment, input.sequence};
   base::Result<Footer> footer = co_await segments_.footer(victim, never_);
   if (footer.ok()) {
-    ReclaimInput input;
-    input.segment = victim.segment;
-    input.sequence = victim.sequence;
-    // With no free segment left, the log comes first and nothing is written again.
-    input.budget_bytes = allocator_.freeCount() == 0
-                             ? 0
-                             : uint64_t{options_.file.segment_bytes} * kReinsertPercent / 100;
-    input.now_s = static_cast<uint32_t>(reactor_.turn().wall.s);
     ReclaimPlan plan = planReclaim(input, footer.value().entries, index_);
     for (const ReclaimPlan::Drop& drop : plan.drop) {
       stats_.dropped_records += index_.eraseIf(drop.hash, drop.entry) ? 1 : 0;
+      eviction_.dropped(drop.hash, drop.entry, uint64_t{drop.entry.lengthUnits()} * kUnitBytes,
+                        input);
     }
     for (const Reinsertion& what : plan.reinsert) {
       co_await reinsert(victim, what);
     }
-    uint64_t budget_bytes = plan.budget_bytes;
+    input.budget_bytes = plan.budget_bytes;
     for (LargeObject& object : plan.large) {
       const bool there = co_await settleHead(object);
       if (there) {
-        co_await reclaimLarge(victim, object, budget_bytes);
+        co_await reclaimLarge(input, object);
       }
     }
   }
@@ -75,6 +70,7 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
     if (appended.ok()) {
       stats_.reinserted_records++;
       stats_.reinserted_bytes += uint64_t{what.line.length_units} * kUnitBytes;
+      eviction_.spend(uint64_t{what.line.length_units} * kUnitBytes);
     }
   }
   // Gone unless it was replaced: by the copy, or by something newer.
@@ -96,8 +92,7 @@ rt::Task<bool> StripeLog::settleHead(LargeObject& object) {
   co_return true;
 }
 
-rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& object,
-                                       uint64_t& budget_bytes) {
+rt::Task<void> StripeLog::reclaimLarge(ReclaimInput& input, const LargeObject& object) {
   const Location head_at = table_.locate(object.head);
   base::Result<RecordRef> head =
       co_await reader_.read(options_.file, head_at, never_, base::kNever);
@@ -107,17 +102,19 @@ rt::Task<void> StripeLog::reclaimLarge(OpenedSegment victim, const LargeObject& 
     base::Result<ExtentTable> extents =
         ExtentTable::parse(record.body, record.header.object_length);
     if (extents.ok()) {
-      outcome = decideLarge(object, record.header.object_id, extents.value(), victim.sequence,
-                            budget_bytes);
+      outcome = decideLarge(object, record.header.object_id, extents.value(), input, table_);
     }
   }
   bool kept = outcome.decision == LargeDecision::ignore;
   if (outcome.decision == LargeDecision::keep) {
+    const OpenedSegment victim{input.segment, input.sequence};
     kept = co_await moveLarge(victim, object, head.value(), outcome.frequency);
-    budget_bytes -= std::min(budget_bytes, object.bytes);
+    input.budget_bytes -= std::min(input.budget_bytes, object.bytes);
+    eviction_.spend(object.bytes);
   }
   if (!kept) {
     stats_.dropped_records += index_.eraseIf(object.hash, object.head) ? 1 : 0;
+    eviction_.dropped(object.hash, object.head, object.bytes, input);
   }
 }
 

@@ -107,7 +107,7 @@ class Ring {
     }
   }
   void beginReclaim() {
-    const std::optional<OpenedSegment> victim = allocator_.nextVictim();
+    const std::optional<OpenedSegment> victim = allocator_.nextVictim(SegmentQueue::small);
     ASSERT_EQ(victim.has_value(), !sealed_.empty());
     if (!victim) {
       return;
@@ -209,12 +209,33 @@ TEST(Allocator, ContinuesBehindTheNewestAdoptedSegment) {
   allocator.adopt(5, firstSequence(2) + 7);
   allocator.adopt(6, firstSequence(3) + 1);
   allocator.adopt(4, firstSequence(2) + 6);
-  EXPECT_EQ(allocator.nextVictim()->segment, 4u);
+  EXPECT_EQ(allocator.nextVictim(SegmentQueue::main)->segment, 4u);
   EXPECT_EQ(allocator.oldestSequence(), firstSequence(2) + 6);
   const std::optional<OpenedSegment> opened = allocator.open();
   EXPECT_EQ(opened->segment, 7u);
   EXPECT_EQ(opened->sequence, firstSequence(4));
   EXPECT_EQ(allocator.freeCount(), 4u);
+}
+
+TEST(Allocator, EachQueueGivesItsOldest) {
+  SegmentTable table(8);
+  SegmentAllocator allocator(options(1), table);
+  for (const SegmentQueue queue : {SegmentQueue::main, SegmentQueue::small, SegmentQueue::main}) {
+    const OpenedSegment opened = *allocator.open(queue);
+    EXPECT_EQ(allocator.queueOf(opened.segment), queue);
+    allocator.seal();
+    allocator.sealed(opened.segment);
+  }
+  EXPECT_EQ(allocator.sealedCount(SegmentQueue::small), 1u);
+  EXPECT_EQ(allocator.sealedCount(SegmentQueue::main), 2u);
+  EXPECT_EQ(allocator.nextVictim(SegmentQueue::small)->sequence, 2u);
+  EXPECT_EQ(allocator.nextVictim(SegmentQueue::main)->sequence, 1u);
+  allocator.beginReclaim(allocator.nextVictim(SegmentQueue::main)->segment);
+  EXPECT_EQ(allocator.sealedCount(SegmentQueue::main), 1u);
+  EXPECT_EQ(allocator.nextVictim(SegmentQueue::main)->sequence, 3u);
+  allocator.markBad(allocator.nextVictim(SegmentQueue::small)->segment);
+  EXPECT_EQ(allocator.sealedCount(SegmentQueue::small), 0u);
+  EXPECT_FALSE(allocator.nextVictim(SegmentQueue::small).has_value());
 }
 
 TEST(Allocator, AFreedSegmentStillCountsAsOldUntilItIsWrittenOver) {

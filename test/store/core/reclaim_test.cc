@@ -28,6 +28,8 @@ class Reclaim : public testing::Test {
   Reclaim() : table_(10) {
     table_.setSequence(kSegment, kSequence);
     table_.setSequence(5, kSequence + 1);
+    table_.setSequence(6, kSequence + 50);
+    table_.setSequence(7, kSequence - 1);
     index_ = std::move(IndexShard::create(IndexOptions{20000, kNow - 1000}, table_).value());
   }
 
@@ -62,13 +64,23 @@ class Reclaim : public testing::Test {
     index_->publish(hashOf(key), head);
     return head;
   }
+  ReclaimInput input(uint64_t budget_bytes) const {
+    ReclaimInput in;
+    in.segment = kSegment;
+    in.sequence = kSequence;
+    in.queue = queue_;
+    in.budget_bytes = budget_bytes;
+    in.now_s = kNow;
+    return in;
+  }
   ReclaimPlan plan(const std::vector<TocEntry>& toc, uint64_t budget_bytes) {
-    return planReclaim(ReclaimInput{kSegment, kSequence, budget_bytes, kNow}, toc, *index_);
+    return planReclaim(input(budget_bytes), toc, *index_);
   }
 
   SegmentTable table_;
   std::unique_ptr<IndexShard> index_;
   uint16_t next_ = 8;
+  SegmentQueue queue_ = SegmentQueue::main;
 };
 
 TEST_F(Reclaim, HitRecordsAreKeptWithOneHitLess) {
@@ -87,6 +99,15 @@ TEST_F(Reclaim, HitRecordsAreKeptWithOneHitLess) {
   EXPECT_EQ(p.reinsert[1].line, rule);
   EXPECT_EQ(p.reinsert[1].frequency, 0);
   EXPECT_EQ(p.budget_bytes, (1u << 20) - 5 * kUnitBytes);
+}
+
+TEST_F(Reclaim, WhatLeavesTheSmallQueueHasItsHitsToEarnAnew) {
+  queue_ = SegmentQueue::small;
+  const TocEntry hot = line(1, RecordKind::object, 4);
+  publish(hot, 3);
+  const ReclaimPlan p = plan({hot}, 1 << 20);
+  ASSERT_EQ(p.reinsert.size(), 1u);
+  EXPECT_EQ(p.reinsert[0].frequency, 0);
 }
 
 TEST_F(Reclaim, LinesThatNoEntryPointsToAreDead) {
@@ -196,7 +217,7 @@ class LargeReclaim : public Reclaim {
       Extent e;
       e.sequence = s;
       e.object_offset = table.size() * 100'000;
-      e.segment = kSegment;
+      e.segment = s == kSequence ? kSegment : s == kSequence + 50 ? 6 : s == kSequence - 1 ? 7 : 5;
       e.offset_units = 8;
       e.length_units = static_cast<uint16_t>(recordBytes(0, 0, 100'000) / kUnitBytes);
       table.push_back(e);
@@ -207,8 +228,8 @@ class LargeReclaim : public Reclaim {
   }
   LargeOutcome decide(const LargeObject& object, uint64_t head_id,
                       const std::vector<std::byte>& table, uint64_t budget = 1 << 30) {
-    return decideLarge(object, head_id, ExtentTable::parse(table, 300'000).value(), kSequence,
-                       budget);
+    return decideLarge(object, head_id, ExtentTable::parse(table, 300'000).value(), input(budget),
+                       table_);
   }
 };
 
@@ -282,10 +303,23 @@ TEST_F(LargeReclaim, LaterChunksFollowTheFirstWithoutCostingAHit) {
   EXPECT_EQ(outcome.decision, LargeDecision::keep);
   EXPECT_EQ(outcome.frequency, 0);
   EXPECT_EQ(decide(object, 7, moved, 4999).decision, LargeDecision::drop);
-  // Chunk 0 lies before: its segment is lost, and with it the object.
-  object.head = object.head.withFrequency(3);
-  EXPECT_EQ(decide(object, 7, extents(kSequence - 1, kSequence, kSequence)).decision,
-            LargeDecision::drop);
+}
+
+TEST_F(LargeReclaim, ALaterChunkThatComesUpFirstIsJudgedButCostsNoHit) {
+  LargeObject object;
+  object.object_id = 7;
+  object.bytes = 5000;
+  object.head = Entry::make(uint64_t{0}, EntryFields{}).withFrequency(3);
+  const auto before = extents(kSequence - 1, kSequence, kSequence);
+  const LargeOutcome outcome = decide(object, 7, before);
+  EXPECT_EQ(outcome.decision, LargeDecision::keep);
+  EXPECT_EQ(outcome.frequency, 3);
+  LargeObject cold = object;
+  cold.head = object.head.withFrequency(0);
+  EXPECT_EQ(decide(cold, 7, before).decision, LargeDecision::drop);
+  // Chunk 0's segment is lost, and with it the object.
+  table_.setSequence(7, 0);
+  EXPECT_EQ(decide(object, 7, before).decision, LargeDecision::drop);
 }
 
 }  // namespace

@@ -158,6 +158,18 @@ TEST_F(CacheDirectory, OfOtherGeometryIsLeftAlone) {
   EXPECT_EQ(contents(data(0)), bytes);
 }
 
+TEST_F(CacheDirectory, KeepsItsCutWhenNoneIsConfigured) {
+  make();
+  layout_.stripes = 0;
+  layout_.segment_bytes = 0;
+  layout_.max_size_bytes *= 100;
+  const CacheFiles::Opened opened = CacheFiles::open(layout_);
+  ASSERT_EQ(opened.error, "");
+  ASSERT_EQ(opened.files->stripes().size(), 2U);
+  EXPECT_EQ(opened.files->stripes()[1].superblock.segment_bytes, kMinSegmentBytes);
+  EXPECT_GT(opened.files->stripes()[1].superblock.segment_count, kMinSegments);
+}
+
 TEST_F(CacheDirectory, WithFilesOfTwoCachesIsRefused) {
   make();
   const std::string other = contents(data(1));
@@ -198,7 +210,8 @@ TEST(CutCache, KeepsToItsLimits) {
     EXPECT_LE(
         cut.stripe_count * (kDataOffset + uint64_t{cut.segments_per_stripe} * cut.segment_bytes),
         bytes);
-    EXPECT_GE(cut.segments_per_stripe, kMinSegments);
+    EXPECT_GE(cut.segments_per_stripe,
+              cut.segment_bytes == kMinSegmentBytes ? kMinSegments : kUsualSegments);
     EXPECT_LE(cut.segments_per_stripe, kMaxSegments);
   }
 }

@@ -189,9 +189,9 @@ TEST(Log, WrapsManyTimesWithoutLosingWhatIsRecent) {
       newest[number] = step;
       recent.emplace_back(number, bytes);
       recent_bytes += bytes;
-      // Of twelve segments eight serve at any time; of each, a third at most is copies and a
-      // quarter is too short for the next record.
-      while (recent_bytes > 3 * kMinSegmentBytes) {
+      // The open segment and the two that were sealed last for the small queue are not reclaimed;
+      // of each, a third at most is copies and a quarter is too short for the next record.
+      while (recent_bytes > kMinSegmentBytes) {
         recent_bytes -= recent.front().second;
         recent.pop_front();
       }
