@@ -95,6 +95,8 @@ constexpr Figure<store::WriteStats> kWrites[] = {
      &store::WriteStats::reinserted_bytes},
     {counter, "records_dropped", "Records dropped with their segment",
      &store::WriteStats::dropped_records},
+    {counter, "records_noted", "Keys told to the purge journal before a segment was freed",
+     &store::WriteStats::noted_records},
 };
 static_assert(holds<store::WriteStats>(std::size(kWrites), 1), "a new member needs a row");
 

@@ -91,6 +91,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.writes.reinserted_records += writes.reinserted_records;
     report.writes.reinserted_bytes += writes.reinserted_bytes;
     report.writes.dropped_records += writes.dropped_records;
+    report.writes.noted_records += writes.noted_records;
     report.writes.latency_ns.merge(writes.latency_ns);
   }
   return report;

@@ -53,23 +53,28 @@ void SegmentAllocator::adopt(uint32_t segment, uint64_t sequence) {
 
 std::optional<OpenedSegment> SegmentAllocator::open(SegmentQueue queue) {
   CHECK(!open_);
+  std::optional<uint32_t> oldest;
   for (uint32_t i = 0; i < table_.count(); i++) {
     const uint32_t segment = (next_segment_ + i) % table_.count();
-    if (states_[segment] != SegmentState::free) {
-      continue;
+    if (states_[segment] == SegmentState::free &&
+        (!oldest.has_value() || on_disk_[segment] < on_disk_[*oldest])) {
+      oldest = segment;
     }
-    queues_[segment] = queue;
-    setState(segment, SegmentState::open);
-    next_segment_ = (segment + 1) % table_.count();
-    open_ = OpenedSegment{segment, next_sequence_++};
-    table_.setSequence(segment, open_->sequence);
-    on_disk_[segment] = open_->sequence;
-    used_units_ = kSegmentHeaderBytes / kUnitBytes;
-    entries_ = 0;
-    labels_ = 0;
-    return open_;
   }
-  return std::nullopt;
+  if (!oldest.has_value()) {
+    return std::nullopt;
+  }
+  const uint32_t segment = *oldest;
+  queues_[segment] = queue;
+  setState(segment, SegmentState::open);
+  next_segment_ = (segment + 1) % table_.count();
+  open_ = OpenedSegment{segment, next_sequence_++};
+  table_.setSequence(segment, open_->sequence);
+  on_disk_[segment] = open_->sequence;
+  used_units_ = kSegmentHeaderBytes / kUnitBytes;
+  entries_ = 0;
+  labels_ = 0;
+  return open_;
 }
 
 std::optional<Location> SegmentAllocator::reserve(uint32_t bytes, uint32_t labels, bool listed) {
@@ -161,6 +166,23 @@ void SegmentAllocator::markBad(uint32_t segment) {
   }
   table_.setSequence(segment, 0);
   setState(segment, SegmentState::bad);
+}
+
+void SegmentAllocator::moveToMain(uint32_t segment) {
+  CHECK(states_[segment] == SegmentState::sealed && queues_[segment] == SegmentQueue::small);
+  sealed_[static_cast<size_t>(SegmentQueue::small)]--;
+  queues_[segment] = SegmentQueue::main;
+  sealed_[static_cast<size_t>(SegmentQueue::main)]++;
+}
+
+bool SegmentAllocator::hasOlder(uint64_t sequence) const {
+  for (uint32_t segment = 0; segment < table_.count(); segment++) {
+    if (states_[segment] != SegmentState::free && on_disk_[segment] != 0 &&
+        on_disk_[segment] < sequence) {
+      return true;
+    }
+  }
+  return false;
 }
 
 uint64_t SegmentAllocator::sealedSequence() const {

@@ -2,12 +2,12 @@
 //
 //   free -> open -> sealing -> sealed -> reclaiming -> free        any -> bad (a disk error)
 //
-// Each opening takes the next sequence, and of the free segments the next one in ring order, so
-// recovery knows where the log continues. What is sealed waits in one of two queues, of which the
-// oldest can be reclaimed (eviction.h chooses). The queues are known to this process only: what
-// recovery finds is in `main`. The owner of the stripe alone uses it, and it keeps the shared
-// SegmentTable in step: a sequence appears when the segment opens and vanishes when its reclaim
-// ends.
+// Each opening takes the next sequence, and of the free segments the one that holds the oldest
+// bytes: what a crash could bring back goes in the order in which it came. What is sealed waits in
+// one of two queues, of which the oldest can be reclaimed (eviction.h chooses). The queues are
+// known to this process only: what recovery finds is in `main`. The owner of the stripe alone uses
+// it, and it keeps the shared SegmentTable in step: a sequence appears when the segment opens and
+// vanishes when its reclaim ends.
 //
 // Limits: one segment open; kCleanAhead free segments are kept ahead of the log.
 #pragma once
@@ -51,8 +51,7 @@ class SegmentAllocator {
   // Before the first opening: what recovery found in a segment.
   void adopt(uint32_t segment, uint64_t sequence);
 
-  // Opens the next free segment in ring order for a queue; nullopt when none is free. No segment
-  // may be open.
+  // Opens a free segment for a queue; nullopt when none is free. No segment may be open.
   std::optional<OpenedSegment> open(SegmentQueue queue = SegmentQueue::small);
   bool hasOpen() const { return open_.has_value(); }
   OpenedSegment opened() const { return *open_; }
@@ -67,6 +66,7 @@ class SegmentAllocator {
   uint32_t padUnits() const;
   uint32_t usedUnits() const { return used_units_; }
   uint32_t entries() const { return entries_; }
+  uint32_t labels() const { return labels_; }
   // Where the next record will lie, or for no open segment where the next segment begins.
   LogPosition position() const;
   // The longest record that fits into an empty segment, however many labels it has.
@@ -85,6 +85,8 @@ class SegmentAllocator {
   void finishReclaim(uint32_t segment);
   // A segment that the disk refuses: never used again while the process runs.
   void markBad(uint32_t segment);
+  // A sealed segment of `small` goes to its place, by age, in main.
+  void moveToMain(uint32_t segment);
 
   SegmentState state(uint32_t segment) const { return states_[segment]; }
   SegmentQueue queueOf(uint32_t segment) const { return queues_[segment]; }
@@ -99,6 +101,8 @@ class SegmentAllocator {
   // yet written over; nextSequence() when there is none. What was purged before it can be
   // forgotten.
   uint64_t oldestSequence() const;
+  // Whether an older segment is in use. Free ones are written over before any that is freed later.
+  bool hasOlder(uint64_t sequence) const;
 
  private:
   void setState(uint32_t segment, SegmentState state);

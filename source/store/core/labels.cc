@@ -28,6 +28,13 @@ bool hasLabel(std::span<const Label> labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
+std::vector<Label> unpackLabels(std::span<const std::byte> labels) {
+  std::vector<Label> unpacked(labels.size() / sizeof(Label));
+  std::ranges::copy(labels.first(unpacked.size() * sizeof(Label)),
+                    std::as_writable_bytes(std::span(unpacked)).begin());
+  return unpacked;
+}
+
 void LabelSet::add(Label label) {
   if (label == 0) {
     size_ += has_zero_ ? 0 : 1;

@@ -24,6 +24,7 @@ inline constexpr uint64_t kFilterBytesPerObject = 4;  // that the index is made 
 // Whether `labels`, bytes of packed labels, has the label.
 bool hasLabel(std::span<const std::byte> labels, Label label);
 bool hasLabel(std::span<const Label> labels, Label label);
+std::vector<Label> unpackLabels(std::span<const std::byte> labels);
 
 // The distinct labels of a segment.
 class LabelSet {

@@ -34,6 +34,7 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       segments_(reader, options.file, options.stripe),
       options_(options),
       eviction_(evictionFor(options, index, table)),
+      successors_(table.count()),
       loops_(reactor, 2),
       tasks_(reactor, kSlabs + kSealing + 1),
       reserve_(new(std::align_val_t{kPageBytes}) std::byte[kSlab_bytes]),
@@ -265,7 +266,15 @@ Appended StripeLog::place(std::span<std::byte> record, const RecordView& view, L
   if (publish.kind == EntryKind::free) {
     return appended;
   }
-  index_.publish(view.hash(), appended.entry);
+  const Published published = index_.publish(view.hash(), appended.entry);
+  const bool replaced = published.how == PublishOutcome::replaced;
+  const bool successor =
+      publish.is_copy && replaced
+          ? successors_.has(published.previous.segment(), published.previous.offsetUnits())
+          : replaced;
+  if (successor) {
+    successors_.add(at);
+  }
   open_->pending.push_back(Pending{view.hash(), appended.entry});
   return appended;
 }

@@ -34,48 +34,12 @@
 #include "source/store/core/record.h"
 #include "source/store/core/segment.h"
 #include "source/store/core/selector.h"
+#include "source/store/core/successors.h"
+#include "source/store/io/log_types.h"
 #include "source/store/io/record_reader.h"
 #include "source/store/io/segment_reader.h"
-#include "source/telemetry/histogram.h"
 
 namespace store {
-
-struct WriteStats {
-  uint64_t appended_records = 0;
-  uint64_t appended_bytes = 0;  // of records, as given
-  uint64_t writes = 0;
-  uint64_t written_bytes = 0;  // to the disk, with padding, headers and footers
-  uint64_t errors = 0;
-  uint64_t refused = 0;  // no slab or no free segment in time
-  uint64_t reclaimed_segments = 0;
-  uint64_t reinserted_records = 0;
-  uint64_t reinserted_bytes = 0;
-  uint64_t dropped_records = 0;  // evicted by reclaim
-  telemetry::Histogram latency_ns;
-};
-
-struct LogOptions {
-  RecordFile file;
-  uint16_t stripe = 0;
-  uint64_t flush_after_ns = 50 * base::kMillisecond_ns;
-  DiskEvents* events = nullptr;
-};
-
-// How a record is made known. kind free: not at all (chunks are found through their head).
-struct Publish {
-  EntryKind kind = EntryKind::free;
-  uint32_t expires_s = 0;
-  uint8_t frequency = 0;
-  std::optional<Entry>
-      replaces;  // only if this is still the key's version, else nothing is written
-  const bool* doomed =
-      nullptr;  // set while the append waited for its turn: nothing is written either
-};
-
-struct Appended {
-  Location at;
-  Entry entry;  // as published, while nothing newer has been
-};
 
 class StripeLog {
  public:
@@ -85,6 +49,7 @@ class StripeLog {
       4;  // footers being written; an append that seals one more waits
   static constexpr uint32_t kFooterPiece_bytes = 256 << 10;
   static constexpr uint64_t kAppendWait_ns = base::kSecond_ns;
+  static constexpr uint64_t kNoteAgain_ns = 100 * base::kMillisecond_ns;
   static constexpr size_t kLostRanges = 64;
 
   StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& index, SegmentTable& table,
@@ -124,6 +89,10 @@ class StripeLog {
   template <class Visit>
   void eachRecentLine(Visit visit) const;
   bool isRecent(uint32_t segment) const;
+  // Whether the record there took the place of another one, which may still be on the disk.
+  bool isSuccessor(uint32_t segment, uint32_t offset_units) const {
+    return successors_.has(segment, offset_units);
+  }
 
   // Where the next record will lie: purges concern what is before it.
   LogPosition position() const { return allocator_.position(); }
@@ -176,6 +145,8 @@ class StripeLog {
 
   rt::Task<void> reclaimLoop();
   rt::Task<void> reclaim(ReclaimInput input);
+  rt::Task<bool> mayFree(OpenedSegment victim, SegmentQueue queue,
+                         const base::Result<Footer>& footer);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
   rt::Task<bool> settleHead(LargeObject& object);
   rt::Task<void> reclaimLarge(ReclaimInput& input, const LargeObject& object);
@@ -195,6 +166,7 @@ class StripeLog {
   SegmentReader segments_;
   LogOptions options_;
   Eviction eviction_;
+  Successors successors_;
   WriteStats stats_;
   DiskHealth health_;
   struct LostRange {

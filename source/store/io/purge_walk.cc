@@ -14,7 +14,7 @@ struct StripeStore::Walk {
   LogPosition before;
   uint64_t purged = 0;
   bool lost = false;                 // a segment was given up: what was in it is not known
-  std::vector<base::Hash128> taken;  // with a key_prefix: what is to be journaled
+  std::vector<base::Hash128> taken;  // what is to be journaled by key
 };
 
 bool pointsTo(const Entry& entry, const LineAt& at) {
@@ -167,7 +167,9 @@ void StripeStore::take(Walk& walk, const LineAt& at) {
   if (walk.soft && !object) {
     return;  // its variants become stale one by one
   }
-  if (!walk.selector.key_prefix.empty()) {
+  // What it replaced need not have the label, and comes back if a crash loses this record.
+  if (!walk.selector.key_prefix.empty() ||
+      log_->isSuccessor(at.segment.segment, at.line.offset_units)) {
     walk.taken.push_back(hash);
   }
   const bool done = walk.soft ? shared_.index->replaceIf(hash, *entry, entry->withStaleNow())
@@ -184,7 +186,10 @@ rt::Task<base::Status> StripeStore::journalWalk(Walk& walk, rt::CancelScope& sco
   if (walk.selector.key_prefix.empty() || walk.lost) {
     record.kind = PurgeKind::label;
     record.hash = base::Hash128{0, walk.selector.label};
-    co_return co_await journal_.append(record, allocator_->oldestSequence(), scope);
+    base::Status durable = co_await journal_.append(record, allocator_->oldestSequence(), scope);
+    if (!durable.ok()) {
+      co_return durable;
+    }
   }
   record.kind = PurgeKind::key;
   for (size_t at = 0; at < walk.taken.size(); at += kJournalBatch) {

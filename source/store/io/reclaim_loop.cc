@@ -45,12 +45,46 @@ rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
       }
     }
   }
+  if (!co_await mayFree(victim, input.queue, footer)) {
+    co_return;
+  }
   // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
   allocator_.beginReclaim(victim.segment);
   allocator_.finishReclaim(victim.segment);
   filters_.drop(victim.segment);
+  successors_.drop(victim.segment);
   forgetUnlisted(victim.segment);
   stats_.reclaimed_segments++;
+}
+
+// Tells the purge journal what must not come back once the segment's records are gone. False: it
+// stays as it is for now.
+rt::Task<bool> StripeLog::mayFree(OpenedSegment victim, SegmentQueue queue,
+                                  const base::Result<Footer>& footer) {
+  const bool bound = options_.notes != nullptr && successors_.any(victim.segment) &&
+                     allocator_.hasOlder(victim.sequence);
+  if (!bound) {
+    co_return true;
+  }
+  if (!footer.ok()) {
+    // Whose successors they are is not known, so the segment waits until nothing older is left. In
+    // main it is the oldest already.
+    if (queue == SegmentQueue::small) {
+      allocator_.moveToMain(victim.segment);
+    }
+    co_return queue == SegmentQueue::main;
+  }
+  std::vector<PurgeRecord> purges =
+      purgesToFree(victim, footer.value().entries, successors_, index_, table_,
+                   static_cast<uint32_t>(reactor_.turn().wall.s));
+  const size_t count = purges.size();
+  base::Status noted = co_await options_.notes->note(std::move(purges));
+  if (!noted.ok()) {
+    static_cast<void>(co_await rt::Sleep(reactor_.now() + kNoteAgain_ns, background_));
+    co_return false;
+  }
+  stats_.noted_records += count;
+  co_return true;
 }
 
 rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
@@ -63,6 +97,7 @@ rt::Task<void> StripeLog::reinsert(OpenedSegment victim, Reinsertion what) {
     publish.expires_s = what.line.expires_s;
     publish.frequency = what.frequency;
     publish.replaces = what.entry;
+    publish.is_copy = true;
     base::Status turn = co_await turn_.acquire(1, never_);
     CHECK(turn.ok());
     base::Result<Appended> appended = co_await appendOnce(read.value().bytes(), publish);
@@ -164,8 +199,7 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
   fields.object_length = old.header.object_length;
   fields.written_s = old.header.written_s;
   fields.expires_s = old.header.expires_s;
-  std::vector<Label> labels(old.header.label_count);
-  std::ranges::copy(old.labels, std::as_writable_bytes(std::span(labels)).begin());
+  const std::vector<Label> labels = unpackLabels(old.labels);
   fields.labels = labels;
   std::vector<std::byte> record(recordBytes(static_cast<uint32_t>(old.key.size()),
                                             old.header.meta_length,
@@ -177,6 +211,7 @@ rt::Task<bool> StripeLog::moveLarge(OpenedSegment victim, const LargeObject& obj
   publish.expires_s = old.header.expires_s;
   publish.frequency = frequency;
   publish.replaces = object.head;
+  publish.is_copy = true;
   base::Status turn = co_await turn_.acquire(1, never_);
   CHECK(turn.ok());
   base::Result<Appended> moved = co_await appendOnce(record, publish);

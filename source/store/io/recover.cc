@@ -142,6 +142,7 @@ void StripeStore::startLog(uint64_t life) {
   LogOptions log_options;
   log_options.file = shared_.recordFile();
   log_options.events = events_;
+  log_options.notes = this;
   log_options.stripe = static_cast<uint16_t>(shared_.files.superblock.stripe);
   log_ = std::make_unique<StripeLog>(reactor_, reader_, *shared_.index, *shared_.table, *allocator_,
                                      filters_, log_options);

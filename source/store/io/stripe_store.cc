@@ -170,6 +170,11 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   co_return concerned;
 }
 
+rt::Task<base::Status> StripeStore::note(std::vector<PurgeRecord> purges) {
+  rt::CancelScope never;
+  co_return co_await journal_.appendAll(std::move(purges), allocator_->oldestSequence(), never);
+}
+
 void StripeStore::dropAtRecovery(base::Hash128 hash) {
   CHECK(!ready());
   // For the recovery that may be under way; the next one begins with all of them.

@@ -105,7 +105,7 @@ struct LineAt {
 // Whether the entry leads to the very record of the line.
 bool pointsTo(const Entry& entry, const LineAt& at);
 
-class StripeStore {
+class StripeStore : private PurgeNotes {
  public:
   static constexpr uint32_t kWalks = 2;             // purges by label at once; more wait
   static constexpr uint32_t kStepLines = 512;       // between two turns
@@ -190,6 +190,7 @@ class StripeStore {
   rt::Task<uint64_t> eraseBefore(LogPosition before);
   void startLog(uint64_t life);
   void applyDropped();
+  rt::Task<base::Status> note(std::vector<PurgeRecord> purges) override;
   rt::Task<void> filterLoop();
   rt::Task<void> eraseBuried();
   // purge_walk.cc
