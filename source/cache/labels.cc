@@ -29,14 +29,20 @@ void eachDirectory(std::string_view key, Visit visit) {
   }
 }
 
-store::Label directoryLabel(std::string_view directory, uint64_t seed) {
-  return base::hash64(directory, seed + kDirectorySeed);
-}
-
 }  // namespace
 
 store::Label tagLabel(std::string_view tag, uint64_t seed) {
   return base::hash64(tag, seed + kTagSeed);
+}
+
+std::vector<std::string_view> directoriesOf(std::string_view key) {
+  std::vector<std::string_view> directories;
+  eachDirectory(key, [&](size_t end) { directories.push_back(key.substr(0, end)); });
+  return directories;
+}
+
+store::Label directoryLabel(std::string_view directory, uint64_t seed) {
+  return base::hash64(directory, seed + kDirectorySeed);
 }
 
 void appendDirectoryLabels(std::string_view key, uint64_t seed, std::vector<store::Label>& out) {

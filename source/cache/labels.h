@@ -26,6 +26,9 @@ inline constexpr size_t kMaxDirectories = 16;
 static_assert(kMaxDirectories + policy::kMaxTags <= store::kMaxLabels);
 
 store::Label tagLabel(std::string_view tag, uint64_t seed);
+// The directories of a primary key, from the root on.
+std::vector<std::string_view> directoriesOf(std::string_view key);
+store::Label directoryLabel(std::string_view directory, uint64_t seed);
 // `key` is a primary key as policy::cacheKey writes it.
 void appendDirectoryLabels(std::string_view key, uint64_t seed, std::vector<store::Label>& out);
 

@@ -34,6 +34,8 @@ ALLOWED = {
     "server": _DATA_PLANE | {"shard", "admin", "config/load", "io/uring", "io/aio",
                              "io/epoll", "telemetry/sink", "api"},
     "main": {"server", "base"},
+    "tools/cachesim": {"base", "store/core"},
+    "tools/inspect": {"base", "store/core", "cache", "policy", "http"},
 }
 
 # Beginning of a system include -> folders that may use it.
@@ -46,7 +48,7 @@ LIBRARIES = {
     "google/protobuf": {"config/load", "admin", "server"},
     "spdlog/": {"telemetry/sink", "server"},
     "fmt/": {"telemetry/sink", "server", "admin"},
-    "CLI/": {"main", "server"},
+    "CLI/": {"main", "server", "tools/cachesim", "tools/inspect"},
     "re2/": {"config/model", "config/load", "proxy", "admin"},
     "gtest/": set(),
     "gmock/": set(),
