@@ -12,6 +12,21 @@ void addScrubbing(const store::ScrubStats& from, store::ScrubStats& into) {
   into.unreadable += from.unreadable;
 }
 
+void addWrites(const store::WriteStats& from, store::WriteStats& into) {
+  into.appended_records += from.appended_records;
+  into.appended_bytes += from.appended_bytes;
+  into.writes += from.writes;
+  into.written_bytes += from.written_bytes;
+  into.errors += from.errors;
+  into.refused += from.refused;
+  into.reclaimed_segments += from.reclaimed_segments;
+  into.reinserted_records += from.reinserted_records;
+  into.reinserted_bytes += from.reinserted_bytes;
+  into.dropped_records += from.dropped_records;
+  into.noted_records += from.noted_records;
+  into.latency_ns.merge(from.latency_ns);
+}
+
 void addPurging(store::StripeStore& store, CacheReport& report) {
   report.label_filter_bytes += store.filters().bytes();
   report.label_filters_refused += store.filters().refused();
@@ -80,19 +95,7 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.segments_free += free;
     report.segments_bad += allocator.badCount();
     report.disk_used_bytes += (superblock.segment_count - free) * superblock.segment_bytes;
-    const store::WriteStats& writes = store.log().stats();
-    report.writes.appended_records += writes.appended_records;
-    report.writes.appended_bytes += writes.appended_bytes;
-    report.writes.writes += writes.writes;
-    report.writes.written_bytes += writes.written_bytes;
-    report.writes.errors += writes.errors;
-    report.writes.refused += writes.refused;
-    report.writes.reclaimed_segments += writes.reclaimed_segments;
-    report.writes.reinserted_records += writes.reinserted_records;
-    report.writes.reinserted_bytes += writes.reinserted_bytes;
-    report.writes.dropped_records += writes.dropped_records;
-    report.writes.noted_records += writes.noted_records;
-    report.writes.latency_ns.merge(writes.latency_ns);
+    addWrites(store.log().stats(), report.writes);
   }
   return report;
 }

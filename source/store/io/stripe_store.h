@@ -105,7 +105,7 @@ struct LineAt {
 // Whether the entry leads to the very record of the line.
 bool pointsTo(const Entry& entry, const LineAt& at);
 
-class StripeStore : private PurgeNotes {
+class StripeStore final : private PurgeNotes {
  public:
   static constexpr uint32_t kWalks = 2;             // purges by label at once; more wait
   static constexpr uint32_t kStepLines = 512;       // between two turns
