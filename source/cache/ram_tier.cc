@@ -50,6 +50,7 @@ void RamRef::reset() {
 
 RamTier::RamTier(uint64_t budget_bytes)
     : policy_(optionsFor(budget_bytes)),
+      read_(optionsFor(budget_bytes).ghost_entries, std::max<uint64_t>(budget_bytes, 1)),
       table_(std::bit_ceil(std::clamp(budget_bytes / kTypicalObject_bytes, kMinTable, kMaxTable))) {
 }
 
@@ -95,6 +96,14 @@ void RamTier::release(RamObject& object) {
   if (--object.readers == 0 && !object.listed) {
     destroy(object);
   }
+}
+
+bool RamTier::isWorthCopying(base::Hash128 hash, uint64_t bytes) {
+  if (read_.take(hash.lo, budgetBytes())) {
+    return true;
+  }
+  read_.insert(hash.lo, bytes);
+  return false;
 }
 
 void RamTier::dropOutdated(RamObject& object) {

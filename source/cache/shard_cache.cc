@@ -193,7 +193,7 @@ rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, R
   }
   const bool is_rule = record.record().kind() == store::RecordKind::vary_rule;
   stripe.index->touch(hash);
-  if (is_rule || entry.frequency() > 0) {
+  if (is_rule || ram_.isWorthCopying(hash, record.bytes().size())) {
     ram_.insert(record.record(), record.bytes(), entry);
   }
   if (is_rule) {

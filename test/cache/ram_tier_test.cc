@@ -120,6 +120,21 @@ TEST(RamTier, TheBudgetIsExact) {
 }
 
 // No object may empty the tier: a quarter of it is the limit.
+// At the budget, and one byte beyond it.
+TEST(RamTier, WhatIsReadAgainSoonIsWorthCopying) {
+  constexpr uint64_t kBudget = 1'000'000;
+  for (const uint64_t between : {uint64_t{0}, kBudget, kBudget + 1}) {
+    RamTier tier(kBudget);
+    const base::Hash128 key = base::hash128("key", 1);
+    EXPECT_FALSE(tier.isWorthCopying(key, 5000));
+    for (uint64_t i = 0; i < 4 && between > 0; i++) {
+      const uint64_t bytes = between / 4 + (i == 0 ? between % 4 : 0);
+      EXPECT_FALSE(tier.isWorthCopying(base::hash128("other " + std::to_string(i), 1), bytes));
+    }
+    EXPECT_EQ(tier.isWorthCopying(key, 5000), between <= kBudget) << between;
+  }
+}
+
 TEST(RamTier, AnObjectOverItsShareIsRefused) {
   RamTier probe(1 << 20);
   insert(probe, "a", 1, 2000);
