@@ -89,6 +89,8 @@ class SegmentAllocator {
   void moveToMain(uint32_t segment);
 
   SegmentState state(uint32_t segment) const { return states_[segment]; }
+  // The last sequence that was written to it, and may be found there; 0: none.
+  uint64_t onDisk(uint32_t segment) const { return on_disk_[segment]; }
   SegmentQueue queueOf(uint32_t segment) const { return queues_[segment]; }
   uint32_t sealedCount(SegmentQueue queue) const { return sealed_[static_cast<size_t>(queue)]; }
   uint32_t count() const { return static_cast<uint32_t>(states_.size()); }

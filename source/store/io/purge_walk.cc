@@ -59,6 +59,9 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeSelected(Selector selector, b
   for (const OpenedSegment& segment : older) {
     co_await walkSegment(walk, segment);
   }
+  if (!walk.selector.key_prefix.empty()) {
+    co_await walkFree(walk);
+  }
   log_->allowCopies(&walk.selector);
   base::Status durable = co_await journalWalk(walk, scope);
   walks_.release(1);
@@ -91,14 +94,34 @@ rt::Task<base::Result<Contents>> StripeStore::contentsOf(OpenedSegment segment,
   co_return Contents(std::move(walk.value()));
 }
 
+// Segments that are out of use but not written over yet: a crash would bring back what is in them,
+// unless its keys are journaled.
+rt::Task<void> StripeStore::walkFree(Walk& walk) {
+  for (uint32_t i = 0; i < shared_.table->count(); i++) {
+    const OpenedSegment segment{i, allocator_->onDisk(i)};
+    if (segment.sequence != 0 && segment.sequence != shared_.table->sequence(i)) {
+      co_await walkSegment(walk, segment);
+    }
+  }
+}
+
 rt::Task<void> StripeStore::walkSegment(Walk& walk, OpenedSegment segment) {
-  if (shared_.table->sequence(segment.segment) != segment.sequence) {
+  const bool by_key = !walk.selector.key_prefix.empty();
+  const auto gone = [&] {
+    return by_key ? allocator_->onDisk(segment.segment) != segment.sequence
+                  : shared_.table->sequence(segment.segment) != segment.sequence;
+  };
+  if (gone()) {
     co_return;  // reclaimed meanwhile, and nothing that is selected was written again
   }
   purge_stats_.segments_read++;
   rt::CancelScope never;
   base::Result<Contents> contents = co_await contentsOf(segment, never);
-  if (shared_.table->sequence(segment.segment) != segment.sequence) {
+  if (gone()) {
+    co_return;
+  }
+  if (!contents.ok() && shared_.table->sequence(segment.segment) != segment.sequence) {
+    walk.lost = true;  // it is free, and what a start may find in it is not known
     co_return;
   }
   if (!contents.ok()) {
@@ -139,18 +162,16 @@ rt::Task<void> StripeStore::takeLines(Walk& walk, const std::vector<LineAt>& lin
 }
 
 // Every kKeyReads-th line: reads the record's key and takes it if that begins with the prefix. A
-// record that cannot be read cannot be cleared of it either.
+// record that cannot be read cannot be cleared of it either. What the index does not lead to any
+// more is journaled all the same: a start after a crash may find it.
 rt::Task<void> StripeStore::takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first) {
   rt::CancelScope never;
   for (size_t i = first; i < lines->size(); i += kKeyReads) {
     const LineAt& at = (*lines)[i];
-    const std::optional<Entry> entry = shared_.index->find(at.line.hash());
-    if (!entry.has_value() || !pointsTo(*entry, at)) {
-      continue;
-    }
     purge_stats_.keys_read++;
     base::Result<RecordRef> read = co_await readCurrent(at, never);
     if (!read.ok() || walk->selector.selects(read.value().record())) {
+      walk->taken.push_back(at.line.hash());
       take(*walk, at);
     }
   }
@@ -168,7 +189,7 @@ void StripeStore::take(Walk& walk, const LineAt& at) {
     return;  // its variants become stale one by one
   }
   // What it replaced need not have the label, and comes back if a crash loses this record.
-  if (!walk.selector.key_prefix.empty() ||
+  if (walk.selector.key_prefix.empty() &&
       log_->isSuccessor(at.segment.segment, at.line.offset_units)) {
     walk.taken.push_back(hash);
   }

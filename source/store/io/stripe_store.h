@@ -195,6 +195,7 @@ class StripeStore final : private PurgeNotes {
   rt::Task<void> eraseBuried();
   // purge_walk.cc
   struct Walk;
+  rt::Task<void> walkFree(Walk& walk);
   rt::Task<void> walkSegment(Walk& walk, OpenedSegment segment);
   rt::Task<void> takeLines(Walk& walk, const std::vector<LineAt>& lines);
   rt::Task<void> takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first);

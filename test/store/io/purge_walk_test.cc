@@ -99,6 +99,38 @@ TEST(PurgeWalk, SoftlyEverythingIsThereAndStale) {
   life.stop();
 }
 
+// What has left the index is still on the disk, in segments that are in use or free: a crash must
+// not bring it back.
+TEST(PurgeWalk, APrefixAlsoTakesWhatTheIndexNoLongerHas) {
+  for (uint64_t seed = 40; seed < 44; seed++) {
+    StripeWorld::Cut cut;
+    cut.segments = 16;
+    StripeWorld world(seed, sim::Options(), cut);
+    {
+      Life life(world);
+      ASSERT_TRUE(life.recover().ok());
+      for (uint64_t i = 0; i < 400; i++) {
+        ASSERT_EQ(life.append(piece(i, {kDirectory})).code, base::Code::ok);
+        life.runFor(5 * base::kMillisecond_ns);
+      }
+      life.flush();
+      life.runFor(base::kSecond_ns);
+      ASSERT_GT(life.written().reclaimed_segments, 2U);
+      ASSERT_FALSE(isThere(life, 0));
+      ASSERT_TRUE(isThere(life, 398));
+      life.shared().index->erase(life.hash(keyOf(398)));  // as an index without a place does
+      ASSERT_TRUE(life.purgeSelected(Selector{kDirectory, "http://example.com/d/"}).ok());
+      life.die(false);
+    }
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t i = 0; i < 400; i++) {
+      EXPECT_FALSE(life.entry(keyOf(i)).has_value()) << seed << " " << i;
+    }
+    life.stop();
+  }
+}
+
 // A prefix that ends inside a segment reads the keys of its directory, and journals keys.
 TEST(PurgeWalk, APrefixComparesKeys) {
   StripeWorld world(4);
