@@ -62,12 +62,14 @@ rt::Task<void> StripeStore::scrubRecord(LineAt at, Entry entry, rt::CancelScope&
   const Location place{at.segment.sequence, at.segment.segment, at.line.offset_units,
                        at.line.length_units};
   const uint64_t bytes = uint64_t{place.length_units} * kUnitBytes;
-  base::Result<RecordRef> read =
-      co_await reader_.read(shared_.recordFile(), place, scope, reactor_.now() + kDiskPatience_ns);
+  base::Code code = base::Code::ok;
+  {  // gives the memory back before the pause
+    base::Result<RecordRef> read = co_await reader_.read(shared_.recordFile(), place, scope,
+                                                         reactor_.now() + kDiskPatience_ns);
+    code = read.ok() ? base::Code::ok : read.error().code;
+  }
   scrub_stats_.records++;
   scrub_stats_.bytes += bytes;
-  const base::Code code = read.ok() ? base::Code::ok : read.error().code;
-  read = base::Error{};  // gives the memory back before the pause
   if (code == base::Code::corrupt || code == base::Code::io_error) {
     scrub_stats_.damaged += code == base::Code::corrupt ? 1 : 0;
     scrub_stats_.unreadable += code == base::Code::io_error ? 1 : 0;
