@@ -2,8 +2,8 @@
 // while the index still has the entry it was made from, so a purge or a newer version elsewhere is
 // seen at once.
 //
-// A copy costs as much as sending the object, so only what is read from the disk a second time, soon
-// enough that memory would have kept it, is copied. What was just fetched is in memory at once.
+// A copy costs as much as sending the object, so only what is read from the disk a second time,
+// soon enough that memory would have kept it, is copied. What was just fetched is there at once.
 //
 // Limits: an exact budget of bytes (S3-FIFO decides who stays); objects that are being sent leave
 // the tier when evicted but keep their bytes until the last sender lets go.
@@ -79,8 +79,8 @@ class RamTier {
   }
   // The copy's entry is no longer the index's.
   void dropOutdated(RamObject& object);
-  // Whether an object that was just read from the disk is worth a copy: it was read before, and since
-  // then no more bytes than the budget were. Else it is remembered for the next time.
+  // Whether an object that was just read from the disk is worth a copy: it was read before, and
+  // since then no more bytes than the budget were. Else it is remembered for the next time.
   bool isWorthCopying(base::Hash128 hash, uint64_t bytes);
   // Copies a verified record. nullptr when it is too large, or nothing could make room.
   RamObject* insert(const store::RecordView& record, std::span<const std::byte> bytes,
