@@ -57,8 +57,8 @@ rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
   stats_.reclaimed_segments++;
 }
 
-// Tells the purge journal what must not come back once the segment's records are gone. False: it
-// stays as it is for now.
+// Tells the purge journal what must not come back once the segment's records are gone. False: the
+// segment stays in use, since that could not be written or is not known, and its turn comes again.
 rt::Task<bool> StripeLog::mayFree(OpenedSegment victim, SegmentQueue queue,
                                   const base::Result<Footer>& footer) {
   const bool bound = options_.notes != nullptr && successors_.any(victim.segment) &&
