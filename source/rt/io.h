@@ -144,6 +144,20 @@ struct SendMsg : OpAwaiter {
   }
 };
 
+// One try to send bytes of a file from the page cache; see OpKind::send_file. `mapped`: where a
+// mapping has them; it outlives the wait. More than kMaxSendFile_bytes are sent in part.
+struct SendFile : OpAwaiter {
+  SendFile(int fd, int file, uint64_t offset, std::span<std::byte> mapped, CancelScope& scope)
+      : OpAwaiter(scope, base::kNever) {
+    op().kind = OpKind::send_file;
+    op().fd = fd;
+    op().file = file;
+    op().offset = offset;
+    op().addr = mapped.data();
+    op().len = static_cast<uint32_t>(mapped.size());
+  }
+};
+
 struct FileOp : OpAwaiter {
   FileOp(OpKind kind, int fd, std::span<std::byte> bytes, uint64_t offset, bool fixed,
          CancelScope& scope, base::MonoTime deadline)

@@ -22,6 +22,10 @@ enum class OpKind : uint8_t {
   recv_select,  // len unused; the engine chooses one of its receive buffers: buffer_id
   send,         // addr, len; sends everything unless an error or a cancellation stops it
   sendmsg,      // addr: msghdr; sends everything likewise; the engine may move its iovecs on
+  send_file,    // fd: a connected socket; len bytes of `file` at offset, from the page cache, as
+                // many as the socket takes at once; addr: where a mapping has them. Ends with the
+                // enter that begins it. -EAGAIN: the socket is full; -ENODATA: they are not all in
+                // memory, and nothing was sent
   read,         // file at offset (kStreamOffset: a stream such as an eventfd); fixed: addr in the
                 // registered region
   write,        // file at offset; fixed likewise
@@ -44,6 +48,7 @@ struct Op {
   int32_t fd = -1;
   uint32_t len = 0;
   int32_t result = 0;  // as the system call's: >= 0, or -errno
+  int32_t file = -1;   // send_file
   void* addr = nullptr;
   uint64_t offset = 0;
   Runnable* waiter = nullptr;  // made ready when the operation is done; nullptr: nobody

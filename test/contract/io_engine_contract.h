@@ -30,6 +30,9 @@ class Rig {
   virtual sockaddr_in nobody() = 0;
   // An empty regular file, open for reading and writing.
   virtual int file() = 0;
+  // Where a mapping of its first bytes begins; not null, and never touched by a test. It lasts as
+  // long as the rig.
+  virtual std::byte* map(int fd, size_t bytes) = 0;
   // An eventfd, and adding to it.
   virtual int event() = 0;
   virtual void signal(int fd, uint64_t count) = 0;
@@ -73,6 +76,15 @@ class IoEngineContract : public testing::TestWithParam<EngineCase> {
   Pair connect();
   std::string receive(int fd, size_t count);
   int32_t send(int fd, std::string_view text);
+  // A file that the page cache has.
+  struct CachedFile {
+    int fd = -1;
+    std::string text;
+    std::byte* mapped = nullptr;  // twice as long as the text
+  };
+  CachedFile cachedFile(size_t bytes);
+  static void setSendFile(rt::Op& op, int fd, const CachedFile& file, uint64_t offset,
+                          size_t length);
 
   std::unique_ptr<Rig> rig_;
   std::vector<rt::Op*> completed_;  // everything that enter() handed over, in order

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +47,19 @@ int RealDescriptors::file() {
   CHECK(fd >= 0);
   unlink(path.c_str());
   return fd;
+}
+
+std::byte* RealDescriptors::map(int fd, size_t bytes) {
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  CHECK(map != MAP_FAILED);
+  maps_.emplace_back(static_cast<std::byte*>(map), bytes);
+  return static_cast<std::byte*>(map);
+}
+
+RealDescriptors::~RealDescriptors() {
+  for (const std::span<std::byte> map : maps_) {
+    munmap(map.data(), map.size());
+  }
 }
 
 int RealDescriptors::event() {

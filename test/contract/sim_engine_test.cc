@@ -24,6 +24,10 @@ class SimRig : public Rig {
     sim::FileSpec spec;
     return world_.openFile(world_.host(0), "file" + std::to_string(++files_), spec);
   }
+  std::byte* map(int /*fd*/, size_t bytes) override {
+    mapped_.resize(bytes);
+    return mapped_.data();
+  }
   int event() override { return world_.openEvent(world_.host(0)); }
   void signal(int fd, uint64_t count) override { world_.signalEvent(fd, count); }
   void close(int fd) override { world_.closeNow(fd); }
@@ -34,12 +38,15 @@ class SimRig : public Rig {
 
  private:
   sim::SimWorld world_;
+  std::vector<std::byte> mapped_;  // nobody looks
   uint16_t port_ = 1000;
   int files_ = 0;
 };
 
 std::unique_ptr<Rig> makeCalm() {
-  return std::make_unique<SimRig>(1, sim::Options());
+  sim::Options options;
+  options.disk.page_drop = 0;
+  return std::make_unique<SimRig>(1, options);
 }
 
 template <uint64_t seed>
@@ -53,6 +60,7 @@ std::unique_ptr<Rig> makeHostile() {
   options.network.window_max += 4096;
   options.disk.read_error = options.disk.write_error = options.disk.sync_error = 0;
   options.disk.short_transfer = 0;
+  options.disk.page_drop = 0;
   return std::make_unique<SimRig>(seed, options);
 }
 

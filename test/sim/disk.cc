@@ -40,6 +40,7 @@ Disk::~Disk() {
   for (const std::unique_ptr<File>& file : files_) {
     munmap(file->visible, std::max<uint64_t>(file->limit, 1));
     munmap(file->durable, std::max<uint64_t>(file->limit, 1));
+    munmap(file->cached, std::max<uint64_t>(file->limit, 1));
   }
 }
 
@@ -51,7 +52,9 @@ uint64_t Disk::open(std::string_view name, uint64_t length, uint64_t limit) {
     file->limit = (std::max(length, limit) + kSector_bytes - 1) / kSector_bytes * kSector_bytes;
     file->visible = reserve(file->limit);
     file->durable = reserve(file->limit);
+    file->cached = reserve(file->limit);
     file->dirty.resize(file->limit / kSector_bytes / 64 + 1);
+    file->in_cache.resize(file->dirty.size());
     files_.push_back(std::move(file));
   }
   return found->second;
@@ -177,7 +180,48 @@ int32_t Disk::read(File& file, rt::Op& op) {
     counts_.rotten++;
   }
   std::memcpy(op.addr, file.visible + op.offset, count);
+  cache(file, op.offset, count);
   return static_cast<int32_t>(count);
+}
+
+// Whole sectors only; what is there already stays as it is.
+void Disk::cache(File& file, uint64_t offset, uint64_t length) {
+  const uint64_t end = (offset + length) / kSector_bytes;
+  for (uint64_t sector = (offset + kSector_bytes - 1) / kSector_bytes; sector < end; sector++) {
+    const uint64_t bit = 1ULL << (sector % 64);
+    if ((file.in_cache[sector / 64] & bit) == 0) {
+      file.in_cache[sector / 64] |= bit;
+      std::memcpy(file.cached + sector * kSector_bytes, file.visible + sector * kSector_bytes,
+                  kSector_bytes);
+    }
+  }
+}
+
+void Disk::uncache(File& file, uint64_t offset, uint64_t length) {
+  for (uint64_t sector = offset / kSector_bytes; sector * kSector_bytes < offset + length;
+       sector++) {
+    file.in_cache[sector / 64] &= ~(1ULL << (sector % 64));
+  }
+}
+
+std::span<const std::byte> Disk::cached(uint64_t id, uint64_t offset, uint64_t length) {
+  File& file = *files_[id];
+  if (length == 0 || offset > file.length || length > file.length - offset) {
+    return {};
+  }
+  const bool sound =
+      options_.bit_rot == 0 && options_.lost_write == 0 && options_.misdirected_write == 0;
+  if (sound && core_.chance(options_.page_drop)) {
+    const uint64_t at = core_.random().below(length);
+    uncache(file, offset + at, length - at);
+  }
+  for (uint64_t sector = offset / kSector_bytes; sector * kSector_bytes < offset + length;
+       sector++) {
+    if ((file.in_cache[sector / 64] >> (sector % 64) & 1) == 0) {
+      return {};
+    }
+  }
+  return {file.cached + offset, length};
 }
 
 int32_t Disk::write(File& file, const rt::Op& op) {
@@ -185,6 +229,7 @@ int32_t Disk::write(File& file, const rt::Op& op) {
   if (op.offset >= file.limit && op.len > 0) {
     return -ENOSPC;
   }
+  uncache(file, op.offset, std::min<uint64_t>(op.len, file.limit - op.offset));
   if (core_.chance(options_.write_error)) {
     putSomeSectors(file, op);
     return -EIO;
@@ -214,6 +259,7 @@ void Disk::put(File& file, uint64_t offset, std::span<const std::byte> bytes) {
     return;
   }
   std::memcpy(file.visible + offset, bytes.data(), bytes.size());
+  uncache(file, offset, bytes.size());
   file.length = std::max(file.length, offset + bytes.size());
   const uint64_t last = (offset + bytes.size() - 1) / kSector_bytes;
   for (uint64_t sector = offset / kSector_bytes; sector <= last; sector++) {
@@ -296,6 +342,7 @@ void Disk::crash() {
     sync(*file, survivors);
     std::memcpy(file->visible, file->durable, file->length);
     std::fill(file->dirty.begin(), file->dirty.end(), 0);
+    std::fill(file->in_cache.begin(), file->in_cache.end(), 0);
   }
 }
 

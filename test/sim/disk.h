@@ -13,6 +13,9 @@
 // Broken disks (options): writes that are acknowledged and lost, writes that land elsewhere in the
 // file, bits that flip for good.
 //
+// The page cache (for send_file): sectors that were read stay in it, as they were read, until they
+// are written, or, unless the disk is a broken one, dropped when they are asked for.
+//
 // Not modelled: directories, renames, several file systems.
 #pragma once
 
@@ -59,6 +62,9 @@ class Disk {
   // The power fails. Operations under way end with EIO, having done any part of their work.
   void crash();
 
+  // These bytes as the page cache has them; empty unless it has all.
+  std::span<const std::byte> cached(uint64_t file, uint64_t offset, uint64_t length);
+
   // For scenarios: what programs see, to look at and to damage.
   std::span<std::byte> contents(std::string_view name);
   void setOptions(const DiskOptions& options);
@@ -68,9 +74,11 @@ class Disk {
   struct File {
     std::byte* visible = nullptr;
     std::byte* durable = nullptr;
+    std::byte* cached = nullptr;
     uint64_t length = 0;
     uint64_t limit = 0;
-    std::vector<uint64_t> dirty;  // a bit a sector: visible but not durable
+    std::vector<uint64_t> dirty;     // a bit a sector: visible but not durable
+    std::vector<uint64_t> in_cache;  // a bit a sector
     std::vector<Pending*> under_way;
   };
   void schedule(Pending& pending);
@@ -79,6 +87,8 @@ class Disk {
   int32_t write(File& file, const rt::Op& op);
   void sync(File& file, const std::vector<uint64_t>& upto);
   void put(File& file, uint64_t offset, std::span<const std::byte> bytes);
+  void cache(File& file, uint64_t offset, uint64_t length);
+  void uncache(File& file, uint64_t offset, uint64_t length);
   void putSomeSectors(File& file, const rt::Op& op);
   void writeBack(File& file);
   static bool wellFormed(const Pending& pending);

@@ -80,6 +80,8 @@ class Network {
   void listen(uint64_t socket, uint16_t port, uint32_t address);
 
   void start(Pending& pending, uint64_t socket);
+  // A send_file: as many as there is room for.
+  void sendNow(Pending& pending, uint64_t socket, std::span<const std::byte> bytes);
   void cancel(Pending& pending);
   void close(uint64_t socket);
   // The machine of this host is gone: its connections are reset, its listeners vanish.

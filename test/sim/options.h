@@ -47,6 +47,7 @@ struct DiskOptions {
   uint32_t misdirected_write = 0;  // written to another place of the same file
   uint32_t bit_rot = 0;            // a read that finds one bit changed for good
   uint32_t hang = 0;  // an operation that does not end before the options no longer have this
+  uint32_t page_drop = 100'000;  // pages that are to be sent are dropped before
   uint32_t write_back =
       100'000;  // after a write, some unsynced sectors become durable by themselves
 };

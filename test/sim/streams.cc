@@ -204,4 +204,31 @@ void Network::pumpWrites(Socket& socket) {
   }
 }
 
+void Network::sendNow(Pending& pending, uint64_t id, std::span<const std::byte> bytes) {
+  Socket& socket = at(id);
+  if (socket.state != Socket::State::connected || socket.error != 0 || socket.dead ||
+      socket.end_sent) {
+    const int32_t error = std::exchange(socket.error, 0);
+    pending.engine->finish(pending, error != 0 ? -error : -EPIPE);
+    return;
+  }
+  Socket& to = at(socket.peer);
+  const uint64_t held = to.available() + to.wire_bytes;
+  if (held >= to.window) {
+    pending.engine->finish(pending, -EAGAIN);
+    return;
+  }
+  uint64_t count = std::min<uint64_t>(to.window - held, bytes.size());
+  if (core_.chance(options_.fragment)) {
+    count = core_.random().between(1, count);
+  }
+  Piece piece;
+  piece.bytes.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+  put(to, std::move(piece));
+  pending.engine->finish(pending, static_cast<int32_t>(count));
+  if (core_.chance(options_.reset)) {
+    reset(socket.id);
+  }
+}
+
 }  // namespace sim

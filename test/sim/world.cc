@@ -145,6 +145,10 @@ void SimWorld::start(Pending& pending) {
 
 void SimWorld::dispatch(Pending& pending, const Node& node) {
   const rt::OpKind kind = pending.op->kind;
+  if (kind == rt::OpKind::send_file) {
+    startSendFile(pending, node);
+    return;
+  }
   const bool of_files =
       kind == rt::OpKind::read || kind == rt::OpKind::write || kind == rt::OpKind::fsync;
   switch (node.kind) {
@@ -161,6 +165,23 @@ void SimWorld::dispatch(Pending& pending, const Node& node) {
         network_.start(pending, node.id);
       }
       return;
+  }
+}
+
+void SimWorld::startSendFile(Pending& pending, const Node& node) {
+  const rt::Op& op = *pending.op;
+  const auto file = nodes_.find(op.file);
+  if (file == nodes_.end() || file->second.kind != Node::Kind::file) {
+    pending.engine->finish(pending, -EBADF);
+    return;
+  }
+  const std::span<const std::byte> bytes = disk_.cached(file->second.id, op.offset, op.len);
+  if (bytes.empty()) {
+    pending.engine->finish(pending, -ENODATA);
+  } else if (node.kind != Node::Kind::socket) {
+    pending.engine->finish(pending, -EINVAL);
+  } else {
+    network_.sendNow(pending, node.id, bytes);
   }
 }
 

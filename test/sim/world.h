@@ -111,6 +111,7 @@ class SimWorld : private Kernel, private Network::Descriptors {
   int addNode(Node node);
   Node* find(Pending& pending);
   void startClose(Pending& pending);
+  void startSendFile(Pending& pending, const Node& node);
   void cancelNow(Pending& pending);
   void dispatch(Pending& pending, const Node& node);
   void startEvent(Pending& pending, uint64_t id);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "source/base/check.h"
+#include "source/rt/send_file.h"
 #include "source/rt/send_progress.h"
 
 namespace io {
@@ -47,9 +48,10 @@ Side sideOf(const rt::Op& op) {
   }
 }
 
-// Operations of connected sockets, whose registration is known to be theirs.
-bool isTraffic(rt::OpKind kind) {
-  return kind == rt::OpKind::recv || kind == rt::OpKind::recv_select || rt::isSend(kind);
+// Operations of connected sockets, whose registration is known to be theirs; a wait for room too.
+bool isTraffic(const rt::Op& op) {
+  return op.kind == rt::OpKind::recv || op.kind == rt::OpKind::recv_select || rt::isSend(op.kind) ||
+         (op.kind == rt::OpKind::poll && op.len == POLLOUT);
 }
 
 uint64_t takeCount(int event_fd) {
@@ -225,7 +227,7 @@ void EpollEngine::startAtLine(rt::Op& op) {
   if (index < lines_.size()) {
     Line& line = lines_[index];
     busy = op.kind != rt::OpKind::poll && !line.sides[at(side)].empty();
-    if (line.empty() && !(line.connection && isTraffic(op.kind))) {
+    if (line.empty() && !(line.connection && isTraffic(op))) {
       // The number may have been another descriptor's, which was closed behind our back.
       poller_->forget(op.fd);
       line.connection = false;
@@ -277,6 +279,8 @@ void EpollEngine::start(rt::Op& op) {
     finish(op, -ECANCELED);
   } else if (op.kind == rt::OpKind::shutdown) {
     finish(op, shutdown(op.fd, SHUT_WR) == 0 ? 0 : -errno);
+  } else if (op.kind == rt::OpKind::send_file) {
+    finish(op, rt::trySendFile(op));
   } else if (op.kind == rt::OpKind::fsync ||
              ((op.kind == rt::OpKind::read || op.kind == rt::OpKind::write) &&
               op.offset != rt::kStreamOffset)) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "source/base/check.h"
+#include "source/rt/send_file.h"
 #include "source/rt/send_progress.h"
 
 namespace io {
@@ -166,6 +167,9 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
       io_uring_prep_sendmsg(sqe, op.fd, static_cast<const msghdr*>(op.addr),
                             MSG_NOSIGNAL | MSG_WAITALL);
       break;
+    case rt::OpKind::send_file:  // see flushQueued()
+      CHECK(false);
+      break;
     case rt::OpKind::read:
       if (op.fixed) {
         io_uring_prep_read_fixed(sqe, op.fd, op.addr, op.len, op.offset, 0);
@@ -199,9 +203,16 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
 void UringEngine::flushQueued() {
   uint64_t batch = 0;
   while (rt::Op* op = queued_.pop()) {
+    batch++;
+    if (op->kind == rt::OpKind::send_file) {
+      // The ring's own way, two splices through a pipe, is always a worker thread's.
+      op->result = op->cancel_requested ? -ECANCELED : rt::trySendFile(*op);
+      op->state = rt::Op::State::done;
+      tried_.push(op);
+      continue;
+    }
     fill(nextSqe(), *op);
     op->state = rt::Op::State::in_kernel;
-    batch++;
   }
   for (rt::Op* op : cancels_) {
     // A completed operation has left the table by now, and its address may be another's: it is not
@@ -313,6 +324,10 @@ size_t UringEngine::reap(rt::OpList& completed) {
     }
   }
   io_uring_cq_advance(&ring_, seen);
+  while (rt::Op* op = tried_.pop()) {
+    completed.push(op);
+    done++;
+  }
   stats_.in_flight -= done;
   stats_.completions += done;
   stats_.completion_batch_max = std::max<uint64_t>(stats_.completion_batch_max, seen);
@@ -324,7 +339,7 @@ size_t UringEngine::reap(rt::OpList& completed) {
 
 size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
   flushQueued();
-  if (sleep_until.ns != 0 && io_uring_cq_ready(&ring_) > 0) {
+  if (sleep_until.ns != 0 && (io_uring_cq_ready(&ring_) > 0 || !tried_.empty())) {
     sleep_until.ns = 0;
   }
   submitAndWait(sleep_until);

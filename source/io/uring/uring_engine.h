@@ -79,6 +79,7 @@ class UringEngine final : public rt::IoEngine {
   io_uring ring_{};
   bool ring_ready_ = false;
   rt::OpList queued_;
+  rt::OpList tried_;  // ended without the ring
   std::vector<rt::Op*> cancels_;
   std::vector<base::ShardId> rings_;
   io_uring_buf_ring* buffers_ = nullptr;
