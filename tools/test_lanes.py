@@ -20,7 +20,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BINARY_TARGET = "//source:ringfence"
 FUZZ_SECONDS = 3
 # What the lane `engines` runs besides IO_URING with AUTO, which is what every scenario runs on.
-ENGINES = [("EPOLL", "AUTO"), ("IO_URING", "LIBAIO")]
+ENGINES = [("EPOLL", "AUTO"), ("IO_URING", "LIBAIO"), ("IO_URING", "SENDFILE"),
+           ("EPOLL", "SENDFILE")]
 # Beginnings of the files that it runs: waiting for sockets, large bodies, disks, ends of all kinds.
 ENGINE_SCENARIOS = ("a010", "a020", "a030", "a040", "a050", "a110", "a130", "b180", "b190", "b250",
                     "b260", "c010", "c180", "c470", "c490", "c500", "c510", "d", "e010", "e020",

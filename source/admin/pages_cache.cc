@@ -34,6 +34,7 @@ std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards)
     for (const CacheReport& from : shard.caches) {
       CacheReport& into = by_name[from.name];
       into.name = from.name;
+      into.disk_io = from.disk_io;
       into.stripes_owned += from.stripes_owned;
       into.disk_trouble += into.disk_trouble.empty() ? from.disk_trouble : std::string();
       addFigures(cacheFigures(), into, from);
@@ -335,6 +336,7 @@ rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
     for (const CacheReport& cache : caches) {
       const config::CacheConfig* config = findCache(snapshot, cache.name);
       out += cache.name + "::path::" + (config == nullptr ? "" : config->path) + "\n";
+      out += cache.name + "::disk_io::" + cache.disk_io + "\n";
       out += cache.name + "::disk::" + diskText(cache) + "\n";
       eachFigure(cache, [&](std::string_view name, uint64_t value) {
         out += cache.name + "::" + std::string(name) + "::" + std::to_string(value) + "\n";
@@ -350,6 +352,7 @@ rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
     out.beginObject();
     out.member("name", cache.name);
     out.member("path", config == nullptr ? std::string_view() : config->path);
+    out.member("disk_io", cache.disk_io);
     out.member("disk", diskText(cache));
     eachFigure(cache, [&out](std::string_view name, uint64_t value) { out.member(name, value); });
     out.endObject();

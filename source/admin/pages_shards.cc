@@ -142,6 +142,7 @@ void writeCaches(JsonWriter& out, const ShardStats& stats) {
   for (const CacheReport& cache : stats.caches) {
     out.beginObject();
     out.member("name", cache.name);
+    out.member("disk_io", cache.disk_io);
     out.member("stripes", cache.stripes_owned);
     putFigures(out, cacheFigures(), cache);
     putFigures(out, ramFigures(), cache.memory);
@@ -318,6 +319,10 @@ rt::Task<Reply> shardsPage(Context& context, const Arguments& arguments) {
     for (const ListenerInfo& listener : listeners) {
       out += "listener " + listener.name + " " + listener.address + ": steering " +
              listener.steering + "\n";
+    }
+    for (const CacheReport& cache :
+         shards.empty() ? std::vector<CacheReport>() : shards.front().caches) {
+      out += "cache " + cache.name + ": " + cache.disk_io + "\n";
     }
     for (size_t at = 0; at < shards.size(); at += kColumns) {
       const Shards some = Shards(shards).subspan(at, std::min(kColumns, shards.size() - at));

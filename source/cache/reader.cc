@@ -117,13 +117,14 @@ rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
 rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 hash,
                                            uint64_t object_id, uint32_t number,
                                            rt::CancelScope& scope) {
-  const store::RecordFile file = cache_->recordFile(stripe_);
+  const store::RecordFile file = cache_->stripeShared(stripe_).hitFile();
   for (bool again = true;; again = false) {
     chunk_ = {};
     base::Result<store::RecordRef> read =
         co_await cache_->reader().read(file, extent.location(), scope, base::kNever);
     if (read.ok() && read.value().record().isChunk(hash, object_id, number)) {
       chunk_ = std::move(read.value());
+      cache_->noteVerified(stripe_, chunk_, extent.location());
       Piece piece = take(chunk_.record().body, extent.object_offset);
       if (piece.value().empty()) {
         co_return base::Error{base::Code::corrupt, base::Blame::disk};

@@ -17,6 +17,15 @@ namespace cache {
 
 class ShardCache;
 
+// A piece of a body as bytes of its stripe's data file.
+struct FilePiece {
+  int file = -1;
+  uint64_t offset = 0;
+  std::span<std::byte> mapped;  // empty: none
+  uint32_t segment = 0;
+  uint64_t sequence = 0;
+};
+
 class Reader {
  public:
   enum class Source : uint8_t { none, memory, record, extents, fill };
@@ -50,6 +59,20 @@ class Reader {
   // The next piece, valid until the next call; empty at the end. An error means that the message
   // must be cut off.
   rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope);
+  // disk_io: SENDFILE: whether the body's next byte lies in a chunk, and the rest of that chunk if
+  // this shard has verified it a short time ago; otherwise next() reads and verifies it. What was
+  // sent of a piece is passed over with skip().
+  bool sendsFile() const;
+  FilePiece filePiece() const;
+  void skip(uint32_t bytes) {
+    position_ += bytes;
+    held_ = {};  // read before, and sent
+    chunk_ = {};
+  }
+  // Around the one operation that sends a piece: its owner waits meanwhile. False: its segment is
+  // to be overwritten; next() knows whether the chunk can still be read.
+  bool pin(const FilePiece& piece);
+  void unpin(const FilePiece& piece);
   // Lets go of everything; the reader is then as new.
   rt::Task<void> close();
 

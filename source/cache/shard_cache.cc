@@ -13,6 +13,9 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
       stripes_(shared.stripes.size()),
       recovery_(*services.reactor, services.disk_events, disk()) {
   services_.ram = &ram_;
+  if (shared.sendfile) {
+    verified_.emplace(kVerifiedRecords);
+  }
   for (uint16_t i = 0; i < stripes_.size(); i++) {
     if (shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
       stripes_[i] = std::make_unique<Stripe>(services_, shared, base::StripeId{i});
@@ -179,7 +182,7 @@ rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, R
   const base::Hash128 hash = shared_.hash(keys.key());
   const store::Entry entry = *result.entry;
   base::Result<store::RecordRef> read = co_await services_.reader->read(
-      stripe.recordFile(), stripe.table->locate(entry), scope, deadline);
+      stripe.hitFile(), stripe.table->locate(entry), scope, deadline);
   if (!read.ok()) {
     result.broken = read.error().code == base::Code::corrupt ||
                     read.error().code == base::Code::stale_location ||

@@ -15,6 +15,7 @@
 #include "source/cache/shared.h"
 #include "source/cache/stripe.h"
 #include "source/rt/peers.h"
+#include "source/store/core/verified_set.h"
 #include "source/telemetry/histogram.h"
 
 namespace cache {
@@ -55,6 +56,9 @@ struct ShardCacheStats {
 
 class ShardCache {
  public:
+  // Chunks remembered as verified, of caches with disk_io: SENDFILE.
+  static constexpr uint32_t kVerifiedRecords = 16384;
+
   ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index);
   ~ShardCache();
 
@@ -111,9 +115,12 @@ class ShardCache {
   rt::Task<void> call(base::StripeId stripe, rt::CallHeader& call);
   base::MonoTime patience() const { return services_.reactor->now() + store::kDiskPatience_ns; }
   store::RecordReader& reader() { return *services_.reader; }
-  store::RecordFile recordFile(base::StripeId stripe) const {
-    return shared_.stripes[base::index(stripe)]->recordFile();
+  store::StripeShared& stripeShared(base::StripeId stripe) const {
+    return *shared_.stripes[base::index(stripe)];
   }
+  // For caches with disk_io: SENDFILE; null: the chunk there is to be read, and verified.
+  const store::VerifiedRecord* findVerified(base::StripeId stripe, store::Location at) const;
+  void noteVerified(base::StripeId stripe, const store::RecordRef& chunk, store::Location at);
 
   const CacheShared& shared() const { return shared_; }
   uint16_t disk() const { return shared_.stripes[0]->files.disk; }
@@ -150,6 +157,7 @@ class ShardCache {
   RamTier ram_;
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
   Recovery recovery_;
+  std::optional<store::VerifiedSet> verified_;
   ShardCacheStats stats_;
 };
 

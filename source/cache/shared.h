@@ -20,6 +20,8 @@ struct CacheShared {
   uint64_t memory_bytes = 0;  // of all shards together
   uint64_t max_object_bytes = 0;
   uint16_t shard_count = 1;
+  bool sendfile = false;  // chunks go from the page cache to sockets
+  std::string disk_io;    // how the disk is reached, for the admin
   std::vector<std::unique_ptr<store::StripeShared>> stripes;
 
   base::Hash128 hash(std::string_view key) const { return base::hash128(key, hash_seed); }

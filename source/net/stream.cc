@@ -1,5 +1,7 @@
 #include "source/net/stream.h"
 
+#include <poll.h>
+
 #include <algorithm>
 
 namespace net {
@@ -99,6 +101,21 @@ rt::Task<base::Status> Stream::writev(std::span<iovec> pieces, rt::CancelScope& 
       }
     }
     pieces = pieces.subspan(count);
+  }
+  co_return base::Unit{};
+}
+
+rt::Task<rt::IoResult> Stream::sendFile(int file, uint64_t offset, std::span<std::byte> mapped,
+                                        rt::CancelScope& scope) {
+  const rt::IoResult result = co_await rt::SendFile(fd_, file, offset, mapped, scope);
+  bytes_out_ += result.ok() ? static_cast<uint32_t>(result.result) : 0;
+  co_return result;
+}
+
+rt::Task<base::Status> Stream::awaitRoom(rt::CancelScope& scope, base::MonoTime deadline) {
+  const rt::IoResult result = co_await rt::Poll(fd_, POLLOUT, scope, deadline);
+  if (!result.ok()) {
+    co_return failed(result);
   }
   co_return base::Unit{};
 }

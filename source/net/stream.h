@@ -59,6 +59,10 @@ class Stream {
                                base::MonoTime deadline);
   rt::Task<base::Status> writev(std::span<iovec> pieces, rt::CancelScope& scope,
                                 base::MonoTime deadline);
+  // One try to send bytes of a file from the page cache (rt::SendFile); awaitRoom() after -EAGAIN.
+  rt::Task<rt::IoResult> sendFile(int file, uint64_t offset, std::span<std::byte> mapped,
+                                  rt::CancelScope& scope);
+  rt::Task<base::Status> awaitRoom(rt::CancelScope& scope, base::MonoTime deadline);
   // Ends the sending half. A peer that has gone is no error.
   rt::Task<void> shutdownWrite(rt::CancelScope& scope);
   // The descriptor is gone afterwards; may be called again. Nobody reads or writes any more.

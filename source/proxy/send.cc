@@ -346,6 +346,12 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
 rt::Task<bool> Session::sendBody(Request& request, cache::Reader& reader, bool chunked) {
   std::string_view head = request.scratch.text;
   while (true) {
+    if (!chunked && reader.sendsFile()) {
+      const bool goes_on = co_await sendFromFile(request, head, reader);
+      if (!goes_on) {
+        co_return false;
+      }
+    }
     base::Result<std::span<const std::byte>> next = co_await reader.next(scope_);
     if (!next.ok()) {
       co_return co_await sendRest(request, reader, head, chunked, next.error());

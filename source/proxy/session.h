@@ -109,6 +109,7 @@ class Session : public base::ListHook {
   rt::Task<void> sendObject(Request& request, const policy::Lookup& lookup, cache::Reader& reader,
                             bool validated = false);
   rt::Task<bool> sendBody(Request& request, cache::Reader& reader, bool chunked);
+  rt::Task<bool> sendFromFile(Request& request, std::string_view& head, cache::Reader& reader);
   struct Shape {
     uint16_t status = 0;
     std::optional<uint64_t> length;                // of the content

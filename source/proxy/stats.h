@@ -71,6 +71,14 @@ namespace proxy {
   X(counter, no_route, "Requests that no route matched")                                     \
   X(counter, direct_responses, "Requests answered by the configuration: direct or redirect") \
   X(counter, local_replies, "Error responses made here")                                     \
+  X(counter, sendfile_bytes, "Bytes of bodies sent by sendfile(2)")                          \
+  X(counter, sendfile_calls, "Calls of sendfile(2)")                                         \
+  X(counter, sendfile_waits, "Calls of sendfile(2) that found the socket full")              \
+  X(counter, sendfile_unverified,                                                            \
+    "Chunks read, and not sent by sendfile(2): to be verified first")                        \
+  X(counter, sendfile_not_in_memory, "The same: not all of it was in the page cache")        \
+  X(counter, sendfile_overwritten, "The same: its segment was to be overwritten")            \
+  X(counter, sendfile_failed, "The same: the call failed")                                   \
   X(counter, cache_hit, "Requests answered from a fresh object")                             \
   X(counter, cache_hit_stale, "Requests answered from a stale object that was allowed")      \
   X(counter, cache_miss, "Requests that had to be fetched for the cache")                    \

@@ -64,6 +64,7 @@ bool Server::openCaches() {
     layout.stripes = config.stripes;
     layout.segment_bytes = config.segment_bytes;
     layout.direct_io = config.direct_io;
+    layout.sendfile = disk_io.how == config::DiskIo::sendfile;
     layout.now_s = static_cast<uint32_t>(time(nullptr));
     store::CacheFiles::Opened opened = store::CacheFiles::open(layout);
     if (opened.files == nullptr) {
@@ -78,6 +79,8 @@ bool Server::openCaches() {
     if (shared == nullptr) {
       return false;
     }
+    shared->sendfile = layout.sendfile;
+    shared->disk_io = engines_.describe(disk_io.how, opened.files->direct());
     cache_files_.push_back(std::move(opened.files));
     caches_.push_back(std::move(shared));
   }

@@ -88,12 +88,22 @@ Engines::DiskIo Engines::diskIo(const config::CacheConfig& cache) const {
       }
       break;
     case config::DiskIo::libaio:
-      break;
     case config::DiskIo::sendfile:
-      result.error = field + "SENDFILE is not part of this build; use AUTO, IO_URING or LIBAIO";
       break;
   }
   return result;
+}
+
+std::string Engines::describe(config::DiskIo how, bool direct) const {
+  if (how == config::DiskIo::sendfile) {
+    return "SENDFILE, from the page cache; written past it";
+  }
+  if (!direct) {
+    return kind_ == config::Engine::epoll ? "helper thread, through the page cache"
+                                          : "IO_URING, through the page cache";
+  }
+  return how == config::DiskIo::libaio ? "LIBAIO, past the page cache"
+                                       : "IO_URING, past the page cache";
 }
 
 Engines::Made Engines::make(base::ShardId self, std::span<const int> aio_files) const {

@@ -32,6 +32,8 @@ class Engines {
     std::string error;
   };
   DiskIo diskIo(const config::CacheConfig& cache) const;
+  // The same in words, for operators; direct: its files are open for direct I/O.
+  std::string describe(config::DiskIo how, bool direct) const;
 
   // The engine of one shard, on its own thread; `aio_files` are read and written by kernel AIO.
   // An error is a sentence.

@@ -43,6 +43,7 @@ void addPurging(store::StripeStore& store, CacheReport& report) {
 CacheReport Shard::reportCache(cache::ShardCache& cache) {
   CacheReport report;
   report.name = cache.shared().name;
+  report.disk_io = cache.shared().disk_io;
   report.memory_bytes = cache.ram().usedBytes();
   report.memory_budget_bytes = cache.ram().budgetBytes();
   report.memory_objects = cache.ram().count();

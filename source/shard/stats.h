@@ -65,6 +65,7 @@ struct CacheReport {
   uint64_t stripes_not_written = 0;  // the disk is out of use for writes
   uint64_t shards_not_reading = 0;   // the disk is out of use for this shard's reads
   uint64_t disk_outages = 0;
+  std::string disk_io;       // how the disk is reached
   std::string disk_trouble;  // why the disk is out of use; empty: it is not
   cache::RamStats memory;
   cache::ShardCacheStats lookups;

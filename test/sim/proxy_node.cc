@@ -67,6 +67,10 @@ store::StripeFiles ProxyNode::openStripe(uint32_t stripe) {
   data.limit = data.length;
   data.direct = cut.direct;
   files.data_fd = world_.openFile(owner, base + ".data", data);
+  if (cut.sendfile) {
+    files.cached_fd = files.data_fd;
+    files.mapped = world_.disk().contents(base + ".data").data();
+  }
   FileSpec small;
   small.limit = 16 << 20;
   for (size_t i = 0; i < 2; i++) {
@@ -87,6 +91,7 @@ void ProxyNode::openCache() {
   shared->memory_bytes = spec_.cut.memory_bytes;
   shared->max_object_bytes = uint64_t{spec_.cut.segments} * spec_.cut.segment_bytes / 4;
   shared->shard_count = spec_.shards;
+  shared->sendfile = spec_.cut.sendfile;
   for (uint32_t i = 0; i < spec_.cut.stripes; i++) {
     const auto now_s =
         static_cast<uint32_t>(world_.options().wall_start_s + world_.now().ns / base::kSecond_ns);

@@ -39,6 +39,7 @@ struct CacheCut {
   uint64_t memory_bytes = 4 << 20;
   uint64_t hash_seed = 1;
   bool direct = true;
+  bool sendfile = false;  // chunks are sent from the page cache
 };
 
 class ProxyNode {

@@ -98,8 +98,6 @@ void checkDiskIo(const Place& place, const pb::Cache& from, const CacheConfig& c
     from.has_direct_io()
         ? place["direct_io"].error("SENDFILE reads through the page cache", "false")
         : place["disk_io"].error("SENDFILE needs `direct_io: false` beside it");
-  } else if (cache.disk_io == DiskIo::sendfile) {
-    place["disk_io"].error("SENDFILE is not part of this version", "AUTO");
   }
   if (cache.disk_io == DiskIo::io_uring && engine == Engine::epoll) {
     place["disk_io"].error("IO_URING needs the io_uring engine, and runtime.engine is EPOLL",

@@ -1,6 +1,11 @@
 // The sequence each segment has now: written by the stripe's owner, read by every shard. A reader
 // takes the sequence before its read and demands it of the record it finds, so a segment that was
 // overwritten meanwhile is a miss. Sequence 0: the segment holds nothing that may be read.
+//
+// Who lets the kernel send bytes of a segment without looking at them (disk_io: SENDFILE) pins it
+// for one system call. The owner takes the sequence away first and then waits until nobody has a
+// pin; who pins does so first and then looks at the sequence. All four accesses are sequentially
+// consistent, so one of the two sees the other.
 #pragma once
 
 #include <atomic>
@@ -16,7 +21,9 @@ namespace store {
 class SegmentTable {
  public:
   explicit SegmentTable(uint32_t segment_count)
-      : count_(segment_count), sequences_(new std::atomic<uint64_t>[segment_count]()) {
+      : count_(segment_count),
+        sequences_(new std::atomic<uint64_t>[segment_count]()),
+        pins_(new std::atomic<uint32_t>[segment_count]()) {
     CHECK(segment_count <= kMaxSegments);
   }
 
@@ -31,7 +38,26 @@ class SegmentTable {
     return Location{current ? now : 0, entry.segment(), entry.offsetUnits(), entry.lengthUnits()};
   }
 
-  // The owner alone.
+  // False: the segment is not this one any more, and is not pinned.
+  bool pin(uint32_t segment, uint64_t sequence) {
+    CHECK(segment < count_ && sequence != 0);
+    pins_[segment].fetch_add(1, std::memory_order_seq_cst);
+    if (sequences_[segment].load(std::memory_order_seq_cst) == sequence) {
+      return true;
+    }
+    unpin(segment);
+    return false;
+  }
+  void unpin(uint32_t segment) { pins_[segment].fetch_sub(1, std::memory_order_seq_cst); }
+
+  // The owner alone. After retire() no new pin is given.
+  void retire(uint32_t segment) {
+    CHECK(segment < count_);
+    sequences_[segment].store(0, std::memory_order_seq_cst);
+  }
+  bool pinned(uint32_t segment) const {
+    return pins_[segment].load(std::memory_order_seq_cst) != 0;
+  }
   void setSequence(uint32_t segment, uint64_t sequence) {
     CHECK(segment < count_);
     sequences_[segment].store(sequence, std::memory_order_release);
@@ -40,6 +66,7 @@ class SegmentTable {
  private:
   uint32_t count_;
   std::unique_ptr<std::atomic<uint64_t>[]> sequences_;
+  std::unique_ptr<std::atomic<uint32_t>[]> pins_;
 };
 
 }  // namespace store

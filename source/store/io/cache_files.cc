@@ -13,6 +13,8 @@
 #include <cstring>
 #include <optional>
 
+#include "source/store/io/cached_data.h"
+
 namespace store {
 
 // What the stripes of one cache share, found in the first file or made up for a new cache.
@@ -167,7 +169,8 @@ StripeCut cutCache(uint64_t max_size_bytes, uint32_t stripes, uint64_t segment_b
 }
 
 CacheFiles::~CacheFiles() {
-  for (const StripeFiles& s : stripes_) {
+  for (StripeFiles& s : stripes_) {
+    closeCached(s);
     for (const int fd :
          {s.data_fd, s.snapshot_fds[0], s.snapshot_fds[1], s.journal_fds[0], s.journal_fds[1]}) {
       if (fd >= 0) {
@@ -202,10 +205,13 @@ CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
                    std::to_string(kMinCacheBytes) + " bytes are needed for one stripe";
     return result;
   }
-  files->direct_ = layout.direct_io;
+  files->direct_ = layout.direct_io || layout.sendfile;
   result.error = makeDirectories(layout.directory);
   if (result.error.empty()) {
     result.error = files->lock(layout.directory);
+  }
+  if (result.error.empty() && layout.sendfile) {
+    result.error = checkHeldPages(layout.directory);
   }
   for (uint32_t i = 0; i < plan.cut.stripe_count && result.error.empty(); i++) {
     result.error = files->openStripe(layout, i, plan);
@@ -272,6 +278,12 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   bytes_ += bytes;
   plan.like = superblock;
   kept.superblock = superblock;
+  if (layout.sendfile) {
+    error = openCached(kept, path);
+    if (!error.empty()) {
+      return error;
+    }
+  }
   constexpr std::array<const char*, 2> kIndex{".index-a", ".index-b"};
   constexpr std::array<const char*, 2> kPurge{".purge-a", ".purge-b"};
   for (size_t i = 0; i < 2; i++) {

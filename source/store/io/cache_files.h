@@ -22,6 +22,9 @@ struct CacheLayout {
   uint32_t stripes = 0;        // 0: by size
   uint64_t segment_bytes = 0;  // 0: by size
   bool direct_io = true;
+  // Bodies are sent from the page cache (disk_io: SENDFILE). Records are written past it all the
+  // same, whatever direct_io says (cached_data.h).
+  bool sendfile = false;
   uint32_t now_s = 0;  // Unix seconds, for new superblocks
 };
 

@@ -4,11 +4,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "source/rt/wait.h"
 #include "source/store/core/extents.h"
 #include "source/store/core/record_writer.h"
 #include "source/store/io/log.h"
 
 namespace store {
+namespace {
+
+// A pin lasts for one system call; this is how often it is looked for.
+constexpr uint64_t kPinWait_ns = base::kMillisecond_ns;
+
+}  // namespace
 
 rt::Task<void> StripeLog::reclaimLoop() {
   while (!background_.requested()) {
@@ -49,6 +56,10 @@ rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
     co_return;
   }
   // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
+  table_.retire(victim.segment);
+  while (table_.pinned(victim.segment)) {
+    co_await rt::Sleep(reactor_.now() + kPinWait_ns, never_);
+  }
   allocator_.beginReclaim(victim.segment);
   allocator_.finishReclaim(victim.segment);
   filters_.drop(victim.segment);

@@ -87,6 +87,8 @@ class RecordRef {
   void reset();
   explicit operator bool() const { return read_ != nullptr; }
   const RecordView& record() const { return read_->record; }
+  // When the disk was asked for it.
+  base::MonoTime when() const { return read_->given; }
   // The record's bytes.
   std::span<std::byte> bytes() const;
 

@@ -33,6 +33,10 @@ struct StripeFiles {
   std::array<int, 2> journal_fds{-1, -1};
   Superblock superblock;
   uint16_t disk = 0;  // stripes with the same number share a device
+  // disk_io: SENDFILE: the data again, through the page cache and for reading only; and a mapping
+  // of all of it, which is asked and never touched.
+  int cached_fd = -1;
+  std::byte* mapped = nullptr;
 };
 
 // What every shard may use: made before the shards start, outlives them.
@@ -42,6 +46,12 @@ struct StripeShared {
   RecordFile recordFile() const {
     return RecordFile{files.data_fd, files.superblock.segment_bytes, files.superblock.salt(),
                       files.disk};
+  }
+  // The same as those read it who send it to clients.
+  RecordFile hitFile() const {
+    RecordFile file = recordFile();
+    file.fd = files.cached_fd >= 0 ? files.cached_fd : file.fd;
+    return file;
   }
   StripeFiles files;
   std::unique_ptr<SegmentTable> table;

@@ -339,9 +339,6 @@ constexpr Case kCases[] = {
     {"LibaioThroughThePageCache", 24, "    path: cache\n    disk_io: LIBAIO\n    direct_io: no",
      "26:16: static_resources.caches[0].direct_io: LIBAIO would block the shard on reads through "
      "the page cache; did you mean `true`?"},
-    {"SendfileInThisVersion", 24, "    path: cache\n    direct_io: no\n    disk_io: SENDFILE",
-     "26:14: static_resources.caches[0].disk_io: SENDFILE is not part of this version; did you "
-     "mean `AUTO`?"},
     {"SendfilePastThePageCache", 24, "    path: cache\n    disk_io: SENDFILE",
      "25:14: static_resources.caches[0].disk_io: SENDFILE needs `direct_io: false` beside it"},
     {"SendfileWithDirectIo", 24, "    path: cache\n    disk_io: SENDFILE\n    direct_io: yes",

@@ -67,7 +67,10 @@ def default_config(folder, clusters, options, defaults=None):
     cache = merge({"name": "main", "path": os.path.join(folder, "cache"),
                    "max_size_bytes": 134217728, "memory_bytes": 16777216}, options.get("cache", {}))
     if "disk_io" in defaults:
-        cache = merge({"disk_io": defaults["disk_io"]}, cache)
+        chosen = {"disk_io": defaults["disk_io"]}
+        if defaults["disk_io"] == "SENDFILE":
+            chosen["direct_io"] = False
+        cache = merge(chosen, cache)
     runtime = {"shards": 2, **({"engine": defaults["engine"]} if "engine" in defaults else {})}
     config = {
         "admin": {"address": socket_address("127.0.0.1", 0)},

@@ -3,6 +3,7 @@
 // Method: real directories under the test's temporary one.
 #include "source/store/io/cache_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "source/base/crc32c.h"
+#include "source/store/io/cached_data.h"
 
 namespace store {
 namespace {
@@ -57,6 +59,50 @@ class CacheDirectory : public testing::Test {
   std::string root_;
   CacheLayout layout_;
 };
+
+// Written past the page cache whatever direct_io says, and read through it.
+TEST_F(CacheDirectory, ForSendfileTheDataIsOpenTwice) {
+  layout_.direct_io = false;
+  layout_.sendfile = true;
+  const CacheFiles::Opened opened = CacheFiles::open(layout_);
+  if (opened.files == nullptr) {
+    EXPECT_NE(opened.error.find("set disk_io to AUTO"), std::string::npos) << opened.error;
+    GTEST_SKIP() << "this file system is not one for SENDFILE";
+  }
+  EXPECT_TRUE(opened.files->direct());
+  ASSERT_EQ(opened.files->stripes().size(), 2U);
+  for (const StripeFiles& stripe : opened.files->stripes()) {
+    EXPECT_NE(fcntl(stripe.data_fd, F_GETFL) & O_DIRECT, 0);
+    EXPECT_EQ(fcntl(stripe.cached_fd, F_GETFL) & O_DIRECT, 0);
+    EXPECT_EQ(fcntl(stripe.cached_fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+    EXPECT_NE(stripe.mapped, nullptr);
+    const StripeShared shared(stripe, nullptr, nullptr);
+    EXPECT_EQ(shared.hitFile().fd, stripe.cached_fd);
+    EXPECT_EQ(shared.recordFile().fd, stripe.data_fd);
+  }
+  // Nothing is left of the trial.
+  for (const auto& entry : std::filesystem::directory_iterator(layout_.directory)) {
+    EXPECT_EQ(entry.path().string().find("probe"), std::string::npos);
+  }
+}
+
+TEST_F(CacheDirectory, WithoutSendfileItIsOpenOnce) {
+  const CacheFiles::Opened opened = CacheFiles::open(layout_);
+  ASSERT_NE(opened.files, nullptr);
+  const StripeFiles& stripe = opened.files->stripes()[0];
+  EXPECT_EQ(stripe.cached_fd, -1);
+  EXPECT_EQ(stripe.mapped, nullptr);
+  EXPECT_EQ(StripeShared(stripe, nullptr, nullptr).hitFile().fd, stripe.data_fd);
+}
+
+// A file system in memory has no pages but the file itself.
+TEST(HeldPages, AreRefusedWhereTheyWouldChange) {
+  if (access("/dev/shm", W_OK) != 0) {
+    GTEST_SKIP() << "no file system in memory here";
+  }
+  EXPECT_NE(checkHeldPages("/dev/shm").find("SENDFILE: /dev/shm"), std::string::npos);
+  EXPECT_NE(checkHeldPages("/nonexistent").find("SENDFILE: /nonexistent"), std::string::npos);
+}
 
 TEST_F(CacheDirectory, IsMadeWithAllItsFiles) {
   const CacheFiles::Opened opened = CacheFiles::open(layout_);
