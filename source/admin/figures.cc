@@ -70,6 +70,8 @@ constexpr Figure<store::ReadStats> kReads[] = {
      &store::ReadStats::late},
     {counter, "reads_shared", "Records that another reader was reading, or held",
      &store::ReadStats::shared},
+    {counter, "reads_ahead", "Records whose read was begun before they were wanted",
+     &store::ReadStats::ahead},
     {counter, "corrupt_records", "Records whose checksum did not hold", &store::ReadStats::corrupt},
     {counter, "stale_locations", "Records found overwritten by newer ones",
      &store::ReadStats::stale_locations},

@@ -143,7 +143,27 @@ rt::Task<Reader::Piece> Reader::readExtent(store::Extent extent, base::Hash128 h
 
 rt::Task<Reader::Piece> Reader::nextChunk(rt::CancelScope& scope) {
   const uint32_t number = extents_->indexOf(position_);
-  co_return co_await readExtent(extents_->at(number), hash_, object_id_, number, scope);
+  const base::MonoTime now = cache_->now();
+  const bool keeps_pace = handed_out_.ns > 0 && now < handed_out_ + kPace_ns;
+  Piece piece = co_await readExtent(extents_->at(number), hash_, object_id_, number, scope);
+  ahead_ = {};
+  if (piece.ok() && keeps_pace) {
+    readAhead(number + 1);
+  }
+  handed_out_ = cache_->now();
+  co_return piece;
+}
+
+// One chunk, so that the disk works while the client takes the one before it. A slow client, or one
+// of which nothing is known yet, has one buffer and not two.
+void Reader::readAhead(uint32_t number) {
+  if (number >= extents_->count() || extents_->at(number).object_offset >= end()) {
+    return;
+  }
+  const store::Location at = extents_->at(number).location();
+  if (cache_->findVerified(stripe_, at) == nullptr) {
+    ahead_ = cache_->reader().ahead(cache_->stripeShared(stripe_).hitFile(), at);
+  }
 }
 
 rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope) {
@@ -184,6 +204,8 @@ rt::Task<void> Reader::close() {
   ram_.reset();
   record_ = {};
   chunk_ = {};
+  ahead_ = {};
+  handed_out_ = base::MonoTime{0};
   extents_.reset();
   held_ = {};
   source_ = Source::none;

@@ -28,6 +28,9 @@ struct FilePiece {
 
 class Reader {
  public:
+  // Who takes a chunk in this time has the next one read meanwhile.
+  static constexpr uint64_t kPace_ns = 100 * base::kMillisecond_ns;
+
   enum class Source : uint8_t { none, memory, record, extents, fill };
 
   Reader() = default;
@@ -86,6 +89,7 @@ class Reader {
   bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
   rt::Task<Piece> nextChunk(rt::CancelScope& scope);
+  void readAhead(uint32_t number);
   rt::Task<Piece> nextPull(rt::CancelScope& scope);
   rt::Task<Piece> readExtent(store::Extent extent, base::Hash128 hash, uint64_t object_id,
                              uint32_t number, rt::CancelScope& scope);
@@ -104,6 +108,8 @@ class Reader {
   RamRef ram_;
   store::RecordRef record_;  // the object's record, or a large object's head
   store::RecordRef chunk_;
+  store::RecordRef ahead_;        // the chunk after it
+  base::MonoTime handed_out_{0};  // when chunk_ was
   std::span<const std::byte> body_;
   // The bytes that the last piece was cut from, while they are still there: a second range may lie
   // in them.

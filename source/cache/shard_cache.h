@@ -115,6 +115,7 @@ class ShardCache {
   rt::Task<void> call(base::StripeId stripe, rt::CallHeader& call);
   base::MonoTime patience() const { return services_.reactor->now() + store::kDiskPatience_ns; }
   store::RecordReader& reader() { return *services_.reader; }
+  base::MonoTime now() const { return services_.reactor->now(); }
   store::StripeShared& stripeShared(base::StripeId stripe) const {
     return *shared_.stripes[base::index(stripe)];
   }

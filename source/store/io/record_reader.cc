@@ -1,6 +1,7 @@
 #include "source/store/io/record_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace store {
 
@@ -52,6 +53,7 @@ SharedRead& RecordReader::begin(RecordFile file, Location at) {
   read.given = base::MonoTime{0};
   read.late = false;
   read.done = false;
+  read.ahead = false;
   read.status = base::Unit{};
   return read;
 }
@@ -98,7 +100,7 @@ rt::Task<base::Result<RecordRef>> RecordReader::read(RecordFile file, Location a
     read = found ? read : &begin(file, at);
     RecordRef ref(*this, *read);
     if (found) {
-      stats_.shared++;
+      stats_.shared += std::exchange(read->ahead, false) ? 0 : 1;
     } else {
       const bool spawned = tasks_.spawn(run(read));
       CHECK(spawned);

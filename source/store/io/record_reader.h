@@ -46,6 +46,7 @@ struct ReadStats {
   uint64_t stale_locations = 0;  // an intact record of another time: the segment was overwritten
   uint64_t late = 0;    // reads that took longer than kDiskPatience_ns and are still the disk's
   uint64_t shared = 0;  // wanted while another read, or held, the same
+  uint64_t ahead = 0;   // begun before they were wanted
   telemetry::Histogram latency_ns;
 };
 
@@ -69,6 +70,7 @@ struct SharedRead {
   base::MonoTime given{0};     // to the disk; 0: not yet
   bool late = false;
   bool done = false;
+  bool ahead = false;  // nobody has wanted it yet
   base::Status status = base::Unit{};
   rt::Buffer buffer;
   RecordView record;  // views into buffer
@@ -109,6 +111,10 @@ class RecordReader {
   // stale_location, cancelled.
   rt::Task<base::Result<RecordRef>> read(RecordFile file, Location at, rt::CancelScope& scope,
                                          base::MonoTime deadline);
+  // Begins to read what will be wanted next, if there is room for it now: half of the memory, and
+  // of the places of its disk, stay for what is wanted already. A read() of it meanwhile shares it;
+  // letting go ends it. Empty: not begun. (read_ahead.cc)
+  RecordRef ahead(RecordFile file, Location at);
   // Raw bytes of the file, whole or an error; `into` is page-aligned pool memory. For recovery and
   // reclaim, which wait for as long as it takes.
   rt::Task<base::Status> readBytes(RecordFile file, std::span<std::byte> into, uint64_t offset,

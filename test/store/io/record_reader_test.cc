@@ -109,6 +109,73 @@ TEST_F(RecordReaderTest, ADiskThatHangsIsWaitedForASecondAndKeepsTheMemory) {
   EXPECT_EQ(read().code, base::Code::ok);
 }
 
+// What was begun ahead is read once, and whoever wants it gets that read.
+TEST_F(RecordReaderTest, AReadAheadIsSharedByWhoWantsIt) {
+  const uint64_t reads = diskReads();
+  RecordRef ahead = reader_.ahead(file_, at_[0]);
+  ASSERT_TRUE(ahead);
+  Outcome outcome = read(0);
+  EXPECT_EQ(outcome.code, base::Code::ok);
+  EXPECT_EQ(outcome.held.record().key, "key 0");
+  EXPECT_EQ(diskReads(), reads + 1);
+  EXPECT_EQ(reader_.stats().ahead, 1U);
+  EXPECT_EQ(reader_.stats().shared, 0U);
+  EXPECT_EQ(read(0).code, base::Code::ok);
+  EXPECT_EQ(reader_.stats().shared, 1U);
+}
+
+TEST_F(RecordReaderTest, AReadAheadThatNobodyWantsAnyMoreGivesItsMemoryBack) {
+  const uint64_t before = life_.pool().bytesInUse();
+  RecordRef ahead = reader_.ahead(file_, at_[0]);
+  ASSERT_TRUE(ahead);
+  ahead.reset();
+  life_.runFor(base::kSecond_ns);
+  EXPECT_EQ(life_.pool().bytesInUse(), before);
+  EXPECT_EQ(read(0).code, base::Code::ok);
+}
+
+// One that failed is read again for who wants it.
+TEST_F(RecordReaderTest, AFailedReadAheadIsTriedAgain) {
+  sim::DiskOptions failing;
+  failing.read_error = sim::kAlways;
+  setDisk(failing);
+  RecordRef ahead = reader_.ahead(file_, at_[0]);
+  ASSERT_TRUE(ahead);
+  life_.runFor(base::kSecond_ns);
+  setDisk(sim::DiskOptions());
+  EXPECT_EQ(read(0).code, base::Code::ok);
+}
+
+TEST_F(RecordReaderTest, ReadsAheadLeaveHalfOfThePlaces) {
+  std::vector<RecordRef> held;
+  sim::DiskOptions hung;
+  hung.hang = sim::kAlways;
+  setDisk(hung);
+  for (uint32_t i = 0; i < kPlaces / 2; i++) {
+    held.push_back(reader_.ahead(file_, at_[i]));
+    EXPECT_TRUE(held.back());
+    life_.runFor(base::kMillisecond_ns);
+  }
+  EXPECT_FALSE(reader_.ahead(file_, at_[kPlaces / 2]));
+  setDisk(sim::DiskOptions());
+  life_.runFor(base::kSecond_ns);
+  EXPECT_TRUE(reader_.ahead(file_, at_[kPlaces / 2]));
+}
+
+TEST_F(RecordReaderTest, ReadsAheadLeaveHalfOfTheMemory) {
+  const uint64_t half = life_.pool().region().size() / 2;
+  std::vector<rt::Buffer> taken;
+  while (life_.pool().bytesInUse() + 32'768 < half) {
+    taken.push_back(life_.pool().tryTake(32'768));
+  }
+  taken.push_back(life_.pool().tryTake(32'768));
+  EXPECT_FALSE(reader_.ahead(file_, at_[0]));
+  taken.pop_back();
+  taken.pop_back();
+  EXPECT_TRUE(reader_.ahead(file_, at_[0]));
+  taken.clear();
+}
+
 TEST_F(RecordReaderTest, ACallersDeadlineMayBeShorter) {
   sim::DiskOptions hung;
   hung.hang = sim::kAlways;
