@@ -13,6 +13,8 @@
 namespace {
 
 constexpr uint64_t kObjects = 10'000'000;
+constexpr int kFills = 3;
+constexpr int kRepetitions = 7;  // median and deviation are of these
 
 base::Hash128 hashOf(uint64_t key) {
   return base::Hash128{store::mix64(key + 1), store::mix64(key + 0x51ed270b7f4a7c15ULL)};
@@ -79,7 +81,11 @@ void fillToLoad(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kObjects));
 }
-BENCHMARK(fillToLoad)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(fillToLoad)
+    ->Iterations(1)
+    ->Repetitions(kFills)
+    ->ReportAggregatesOnly()
+    ->Unit(benchmark::kMillisecond);
 
 // The oldest key goes, a new one comes: the index as it runs for years.
 void replaceAtFullLoad(benchmark::State& state) {
@@ -92,7 +98,10 @@ void replaceAtFullLoad(benchmark::State& state) {
     next++;
   }
 }
-BENCHMARK(replaceAtFullLoad)->Iterations(1'000'000);
+BENCHMARK(replaceAtFullLoad)
+    ->Iterations(200'000)
+    ->Repetitions(kRepetitions)
+    ->ReportAggregatesOnly();
 
 void lookup(benchmark::State& state, uint64_t first, uint64_t keys) {
   const store::IndexShard& index = fullIndex();
@@ -104,9 +113,15 @@ void lookup(benchmark::State& state, uint64_t first, uint64_t keys) {
   state.counters["found"] = static_cast<double>(found) / static_cast<double>(state.iterations());
 }
 // Among the newest half, which replaceAtFullLoad leaves alone.
-BENCHMARK_CAPTURE(lookup, hit, kObjects / 2, kObjects / 2);
-BENCHMARK_CAPTURE(lookup, miss, uint64_t{1} << 40, kObjects);
-BENCHMARK_CAPTURE(lookup, hot_hit, kObjects / 2, 1000);
+BENCHMARK_CAPTURE(lookup, hit, kObjects / 2, kObjects / 2)
+    ->Repetitions(kRepetitions)
+    ->ReportAggregatesOnly();
+BENCHMARK_CAPTURE(lookup, miss, uint64_t{1} << 40, kObjects)
+    ->Repetitions(kRepetitions)
+    ->ReportAggregatesOnly();
+BENCHMARK_CAPTURE(lookup, hot_hit, kObjects / 2, 1000)
+    ->Repetitions(kRepetitions)
+    ->ReportAggregatesOnly();
 
 void lookupPrefetched(benchmark::State& state) {
   const store::IndexShard& index = fullIndex();
@@ -124,6 +139,6 @@ void lookupPrefetched(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kAhead));
 }
-BENCHMARK(lookupPrefetched);
+BENCHMARK(lookupPrefetched)->Repetitions(kRepetitions)->ReportAggregatesOnly();
 
 }  // namespace
