@@ -21,7 +21,8 @@ namespace {
 bool passesSoon(policy::NoStoreReason why, uint16_t status) {
   return why == policy::NoStoreReason::request_no_store || status >= 500 ||
          why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled ||
-         why == policy::NoStoreReason::unavailable || why == policy::NoStoreReason::min_uses;
+         why == policy::NoStoreReason::unavailable || why == policy::NoStoreReason::min_uses ||
+         why == policy::NoStoreReason::admission || why == policy::NoStoreReason::write_budget;
 }
 
 }  // namespace
@@ -393,7 +394,8 @@ std::optional<policy::NoStoreReason> Fill::refuse(const http::ResponseHead& resp
   if (oversized() || !metaFits(head.size()) || !chooseKey(store, response.fields)) {
     return policy::NoStoreReason::too_large;
   }
-  return std::nullopt;
+  paid_bytes_ = info_.length.value_or(0);
+  return stripe_.refusedAdmission(hash_, stored_entry_.has_value(), paid_bytes_);
 }
 
 // Requests for this key need not wait for one another for a while.

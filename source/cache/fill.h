@@ -231,6 +231,7 @@ class Fill final : private InterimSink {
   std::deque<FillPart*> parts_;
   bool chunked_ = false;  // longer than one record
   uint64_t received_ = 0;
+  uint64_t paid_bytes_ = 0;  // of the write budget, when the length was known
   uint64_t object_id_ = 0;
   std::vector<store::Extent> extents_;
   std::optional<base::Hash128> chunk_hash_;  // where it is not record_hash_

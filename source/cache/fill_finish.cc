@@ -32,6 +32,7 @@ store::RecordFields Fill::recordFields(store::RecordKind kind) const {
 rt::Task<void> Fill::finish() {
   // An empty body has a record all the same.
   if (storing_ && (!parts_.empty() || co_await openPart())) {
+    stripe_.spendWrites(received_ - std::min(received_, paid_bytes_));
     const bool stored = chunked_ ? co_await appendHead() : co_await appendObject();
     if (stored) {
       co_await appendRules();

@@ -95,7 +95,9 @@ rt::Task<bool> Fill::rewrite(const store::RecordView& old, store::Entry entry) {
   publish.expires_s = info_.head.times.fresh_until_s;
   publish.frequency = entry.frequency();
   publish.replaces = entry;  // its chunks, or itself, may be written elsewhere meanwhile
-  co_return co_await appendRecord(record, publish);
+  const bool written = co_await appendRecord(record, publish);
+  stripe_.spendWrites(written ? record.size() : 0);
+  co_return written;
 }
 
 }  // namespace cache

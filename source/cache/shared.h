@@ -10,6 +10,7 @@
 
 #include "source/base/hash.h"
 #include "source/base/types.h"
+#include "source/store/core/admission.h"
 #include "source/store/io/stripe_store.h"
 
 namespace cache {
@@ -19,6 +20,7 @@ struct CacheShared {
   uint64_t hash_seed = 0;
   uint64_t memory_bytes = 0;  // of all shards together
   uint64_t max_object_bytes = 0;
+  store::AdmissionOptions admission;  // of each stripe
   uint16_t shard_count = 1;
   bool sendfile = false;  // chunks go from the page cache to sockets
   std::string disk_io;    // how the disk is reached, for the admin

@@ -20,7 +20,10 @@ Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::
       store_(*services.reactor, *services.reader, stripe_shared_, services.disk_events),
       recovery_(*services.reactor, 1),
       tasks_(*services.reactor, kMaxFills),
-      serving_(*services.reactor, kMaxServing) {}
+      serving_(*services.reactor, kMaxServing),
+      admission_(shared.admission.admitsAll()
+                     ? nullptr
+                     : std::make_unique<store::Admission>(shared.admission)) {}
 
 Stripe::~Stripe() {
   CHECK(fills_.empty());
@@ -94,6 +97,34 @@ void Stripe::noteUse(const FillRequest& request, base::Hash128 hash) {
       uses_ = std::make_unique<store::FrequencySketch>(kUseKeys);
     }
     uses_->add(hash);
+  }
+  if (admission_ != nullptr) {
+    admission_->noteRequest(hash);
+  }
+}
+
+std::optional<policy::NoStoreReason> Stripe::refusedAdmission(base::Hash128 hash, bool known,
+                                                              uint64_t bytes) {
+  if (admission_ == nullptr) {
+    return std::nullopt;
+  }
+  switch (admission_->decide(hash, known, bytes, policy::clampSeconds(now().s))) {
+    case store::Admit::admitted:
+      stats_.admitted++;
+      return std::nullopt;
+    case store::Admit::first_request:
+      stats_.not_admitted++;
+      return policy::NoStoreReason::admission;
+    case store::Admit::over_budget:
+      stats_.over_write_budget++;
+      break;
+  }
+  return policy::NoStoreReason::write_budget;
+}
+
+void Stripe::spendWrites(uint64_t bytes) {
+  if (admission_ != nullptr) {
+    admission_->spend(bytes);
   }
 }
 
@@ -346,6 +377,7 @@ rt::Task<bool> Stripe::append(const KeepCall& call, const bool& doomed) {
   if (!appended.ok()) {
     co_return false;
   }
+  spendWrites(record.size());
   keepInMemory(record, appended.value().entry);
   co_return true;
 }

@@ -31,6 +31,9 @@ struct StripeStats {
   uint64_t hit_for_miss = 0;   // notes published
   uint64_t purges = 0;
   uint64_t fills_purged = 0;  // running when what they were to bring was purged
+  uint64_t admitted = 0;      // asked of the admission filter, if there is one
+  uint64_t not_admitted = 0;
+  uint64_t over_write_budget = 0;
   uint64_t invalidations = 0;
   uint64_t invalidations_lost = 0;  // in force, but a crash may undo them
   uint64_t partials_kept = 0;       // first bytes of responses that did not come whole
@@ -113,6 +116,10 @@ class Stripe {
   uint32_t uses(base::Hash128 hash) { return uses_ == nullptr ? 1 : uses_->estimate(hash); }
   // Erases what the index has of the key if it is this version.
   void eraseIf(base::Hash128 hash, store::Entry entry);
+  // Asks the admission filter; nullopt: the response may be stored, and its bytes are spent.
+  std::optional<policy::NoStoreReason> refusedAdmission(base::Hash128 hash, bool known,
+                                                        uint64_t bytes);
+  void spendWrites(uint64_t bytes);
   void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s, policy::NoStoreReason why);
   void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
   // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
@@ -182,6 +189,7 @@ class Stripe {
   };
   std::vector<RecentPurge> recent_;               // oldest first
   std::unique_ptr<store::FrequencySketch> uses_;  // made when a route first asks for it
+  std::unique_ptr<store::Admission> admission_;   // null: everything is admitted
   StripeStats stats_;
   uint64_t epoch_ = 0;          // purges and invalidations
   std::vector<bool*> keeping_;  // set when one comes while a response is being kept

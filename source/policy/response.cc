@@ -294,6 +294,10 @@ std::string_view name(NoStoreReason reason) {
       return "min_uses";
     case NoStoreReason::content_type:
       return "content_type";
+    case NoStoreReason::admission:
+      return "admission";
+    case NoStoreReason::write_budget:
+      return "write_budget";
   }
   return "unknown";
 }

@@ -46,8 +46,10 @@ enum class NoStoreReason : uint8_t {
   rule,           // one of the operator's no-store rules matched
   min_uses,       // asked for too seldom yet
   content_type,   // the path's extension promises another kind of content
+  admission,      // the cache stores what was asked for before, and this was not
+  write_budget,   // the cache's bytes for now are written
 };
-inline constexpr size_t kNoStoreReasonCount = 18;
+inline constexpr size_t kNoStoreReasonCount = 20;
 std::string_view name(NoStoreReason reason);
 
 struct Store {

@@ -62,6 +62,10 @@ uint64_t& counterOf(ProxyStats& stats, policy::NoStoreReason why) {
       return stats.cache_not_stored_min_uses;
     case content_type:
       return stats.cache_not_stored_content_type;
+    case admission:
+      return stats.cache_not_stored_admission;
+    case write_budget:
+      return stats.cache_not_stored_write_budget;
   }
   return stats.cache_not_stored_disabled;
 }

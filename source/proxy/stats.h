@@ -37,6 +37,8 @@ namespace proxy {
   X(counter, cache_not_stored_rule, "Responses not stored: a rule of the route")                  \
   X(counter, cache_not_stored_min_uses, "Responses not stored: asked for too seldom")             \
   X(counter, cache_not_stored_content_type, "Responses not stored: not what the path promises")   \
+  X(counter, cache_not_stored_admission, "Responses not stored: not asked for before")            \
+  X(counter, cache_not_stored_write_budget, "Responses not stored: the write budget is used up")  \
   X(counter, cache_not_reused_request_no_cache,                                                   \
     "Stored responses not served as they were: no-cache in the request")                          \
   X(counter, cache_not_reused_request_max_age,                                                    \

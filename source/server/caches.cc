@@ -12,6 +12,19 @@ namespace {
 // An average object; the index is sized for a cache full of them.
 constexpr uint64_t kExpectedObject_bytes = 8192;
 constexpr uint64_t kMinIndexObjects = 65536;
+constexpr uint64_t kBudgetBurst_s = 60;
+
+store::AdmissionOptions admissionOf(const config::AdmissionConfig& config, uint64_t objects,
+                                    uint64_t stripes) {
+  store::AdmissionOptions options;
+  options.keys = static_cast<uint32_t>(std::min<uint64_t>(objects, UINT32_MAX / 2));
+  options.second_request = config.policy == config::AdmissionPolicy::second_hit;
+  if (config.write_bytes_per_second > 0) {
+    options.write_bytes_per_s = std::max<uint64_t>(config.write_bytes_per_second / stripes, 1);
+    options.burst_bytes = options.write_bytes_per_s * kBudgetBurst_s;
+  }
+  return options;
+}
 
 }  // namespace
 
@@ -36,6 +49,7 @@ std::unique_ptr<cache::CacheShared> Server::shareCache(const config::CacheConfig
   shared->shard_count = shards;
   const uint64_t objects =
       std::max(files.bytes() / kExpectedObject_bytes, kMinIndexObjects) / files.stripes().size();
+  shared->admission = admissionOf(config.admission, objects, files.stripes().size());
   for (const store::StripeFiles& stripe_files : files.stripes()) {
     base::Result<std::unique_ptr<store::StripeShared>> stripe =
         store::makeStripeShared(stripe_files, objects, now_s);

@@ -72,6 +72,9 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.stripe.fills += stripe->stats().fills;
     report.stripe.collapsed += stripe->stats().collapsed;
     report.stripe.fills_refused += stripe->stats().fills_refused;
+    report.stripe.admitted += stripe->stats().admitted;
+    report.stripe.not_admitted += stripe->stats().not_admitted;
+    report.stripe.over_write_budget += stripe->stats().over_write_budget;
     report.stripe.hit_for_miss += stripe->stats().hit_for_miss;
     report.stripe.purges += stripe->stats().purges;
     report.stripe.fills_purged += stripe->stats().fills_purged;

@@ -207,6 +207,16 @@ policy::TagRules compileTags(const Place& place, const pb::Tags& from) {
   return rules;
 }
 
+AdmissionConfig compileAdmission(const Place& place, const pb::Admission& from) {
+  constexpr uint64_t kMostBytesPerSecond = uint64_t{1} << 40;
+  AdmissionConfig admission;
+  admission.policy = from.policy() == pb::Admission::SECOND_HIT ? AdmissionPolicy::second_hit
+                                                                : AdmissionPolicy::all;
+  admission.write_bytes_per_second = numberIn(
+      place["write_bytes_per_second"], from.write_bytes_per_second(), 0, {0, kMostBytesPerSecond});
+  return admission;
+}
+
 }  // namespace
 
 CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine) {
@@ -258,6 +268,7 @@ CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engin
   cache.tags = compileTags(place["tags"], from.tags());
   cache.scrub_bytes_per_second =
       numberIn(place["scrub_bytes_per_second"], from.scrub_bytes_per_second(), 0, {0, kMaxScrub});
+  cache.admission = compileAdmission(place["admission"], from.admission());
   checkSegments(place, cache);
   checkDiskIo(place, from, cache, engine);
   return cache;

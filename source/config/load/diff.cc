@@ -122,6 +122,10 @@ void diffCache(const CacheConfig& before, const CacheConfig& after, const std::s
   differ.compare(before.tags, after.tags, path + ".tags", Effect::reload);
   differ.numbers(before.scrub_bytes_per_second, after.scrub_bytes_per_second,
                  path + ".scrub_bytes_per_second", Effect::reload);
+  differ.compare(before.admission.policy, after.admission.policy, path + ".admission.policy",
+                 Effect::restart);
+  differ.numbers(before.admission.write_bytes_per_second, after.admission.write_bytes_per_second,
+                 path + ".admission.write_bytes_per_second", Effect::restart);
 }
 
 }  // namespace

@@ -86,6 +86,14 @@ struct ClusterConfig {
 };
 
 enum class DiskIo : uint8_t { automatic, io_uring, libaio, sendfile };
+enum class AdmissionPolicy : uint8_t { all, second_hit };
+
+struct AdmissionConfig {
+  AdmissionPolicy policy = AdmissionPolicy::all;
+  uint64_t write_bytes_per_second = 0;  // 0: no limit
+  friend bool operator==(const AdmissionConfig&, const AdmissionConfig&) = default;
+};
+
 struct CacheConfig {
   std::string name;
   std::string path;
@@ -98,6 +106,7 @@ struct CacheConfig {
   uint64_t segment_bytes = 0;     // 0: the store decides
   policy::TagRules tags;
   uint64_t scrub_bytes_per_second = 0;  // 0: not at all
+  AdmissionConfig admission;
   friend bool operator==(const CacheConfig&, const CacheConfig&) = default;
 };
 

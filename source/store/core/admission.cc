@@ -80,9 +80,9 @@ WriteBudget::WriteBudget(uint64_t bytes_per_s, uint64_t burst_bytes)
       burst_bytes_(static_cast<int64_t>(std::min<uint64_t>(burst_bytes, INT64_MAX / 2))),
       tokens_(burst_bytes_) {}
 
-bool WriteBudget::available(uint32_t now_s) {
+BudgetLevel WriteBudget::level(uint32_t now_s) {
   if (bytes_per_s_ == 0) {
-    return true;
+    return BudgetLevel::plenty;
   }
   if (started_ && now_s > last_s_) {
     const auto room = static_cast<unsigned __int128>(burst_bytes_ - tokens_);
@@ -91,7 +91,10 @@ bool WriteBudget::available(uint32_t now_s) {
   }
   last_s_ = now_s;
   started_ = true;
-  return tokens_ > 0;
+  if (tokens_ <= 0) {
+    return BudgetLevel::none;
+  }
+  return tokens_ > burst_bytes_ / 2 ? BudgetLevel::plenty : BudgetLevel::low;
 }
 
 void WriteBudget::spend(uint64_t bytes) {
@@ -100,18 +103,22 @@ void WriteBudget::spend(uint64_t bytes) {
 }
 
 Admission::Admission(const AdmissionOptions& options)
-    : sketch_(options.keys), budget_(options.write_bytes_per_s, options.burst_bytes) {}
+    : sketch_(options.keys),
+      budget_(options.write_bytes_per_s, options.burst_bytes),
+      second_request_(options.second_request) {}
 
-Admit Admission::decide(base::Hash128 hash, uint64_t bytes, uint32_t now_s) {
+Admit Admission::decide(base::Hash128 hash, bool known, uint64_t bytes, uint32_t now_s) {
+  const BudgetLevel level = budget_.level(now_s);
   // The request that leads here counts once; a second one makes the key known.
-  const bool within = budget_.available(now_s);
-  const Admit admit = within                        ? Admit::within_budget
-                      : sketch_.estimate(hash) >= 2 ? Admit::seen_before
-                                                    : Admit::refused;
-  if (admit != Admit::refused) {
-    budget_.spend(bytes);
+  known = known || sketch_.estimate(hash) >= 2;
+  if (second_request_ && !known) {
+    return Admit::first_request;
   }
-  return admit;
+  if (level == BudgetLevel::none || (level == BudgetLevel::low && !known)) {
+    return Admit::over_budget;
+  }
+  budget_.spend(bytes);
+  return Admit::admitted;
 }
 
 }  // namespace store

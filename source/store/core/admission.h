@@ -1,5 +1,7 @@
-// Admission to the disk: everything, while the disk's write budget lasts; then only keys that were
-// asked for before. A fresh cache under its budget therefore fills with everything it sees.
+// Admission to the disk. By policy, everything, or only keys that were asked for before. Besides, a
+// budget of bytes written: while more than half of what it allows at once is left, the policy alone
+// decides; then only keys that were asked for before are admitted, and once it is used up nothing.
+// So what is asked for again has the first claim on a disk that must not be written more.
 //
 // What was asked for before is told by a count-min sketch of 4-bit counters behind a doorkeeper, as
 // in TinyLFU (Einziger, Friedman, Manes 2017): the first occurrence sets bits in the doorkeeper
@@ -40,12 +42,15 @@ class FrequencySketch {
   std::unique_ptr<uint64_t[]> doorkeeper_;
 };
 
+enum class BudgetLevel : uint8_t { none, low, plenty };
+
 // A bucket of tokens: bytes that may be written. Time is passed in and may stand still or go back.
 class WriteBudget {
  public:
   // bytes_per_s 0: without a limit.
   WriteBudget(uint64_t bytes_per_s, uint64_t burst_bytes);
-  bool available(uint32_t now_s);
+  // none: nothing is left; plenty: more than half of a burst.
+  BudgetLevel level(uint32_t now_s);
   // Always succeeds: what was admitted is paid for, if need be in advance.
   void spend(uint64_t bytes);
 
@@ -57,12 +62,15 @@ class WriteBudget {
   bool started_ = false;
 };
 
-enum class Admit : uint8_t { within_budget, seen_before, refused };
+enum class Admit : uint8_t { admitted, first_request, over_budget };
 
 struct AdmissionOptions {
-  uint32_t keys = 1 << 16;
-  uint64_t write_bytes_per_s = 0;  // 0: admit all
+  uint32_t keys = 1 << 16;  // that are remembered; twelve bytes each
+  bool second_request = false;
+  uint64_t write_bytes_per_s = 0;  // 0: no limit
   uint64_t burst_bytes = 0;
+
+  bool admitsAll() const { return !second_request && write_bytes_per_s == 0; }
 };
 
 class Admission {
@@ -70,13 +78,17 @@ class Admission {
   explicit Admission(const AdmissionOptions& options);
   // Notes a request for the key, whether it is stored or not.
   void noteRequest(base::Hash128 hash) { sketch_.add(hash); }
-  // Decides on a new object and spends its bytes. The request for it has been noted already.
-  Admit decide(base::Hash128 hash, uint64_t bytes, uint32_t now_s);
+  // Decides on a response and spends its bytes. The request for it has been noted already. known:
+  // it takes the place of a stored object, so it was asked for before.
+  Admit decide(base::Hash128 hash, bool known, uint64_t bytes, uint32_t now_s);
+  // Bytes that were not known then, or were not asked about.
+  void spend(uint64_t bytes) { budget_.spend(bytes); }
   FrequencySketch& sketch() { return sketch_; }
 
  private:
   FrequencySketch sketch_;
   WriteBudget budget_;
+  bool second_request_;
 };
 
 }  // namespace store

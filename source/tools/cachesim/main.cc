@@ -53,8 +53,10 @@ void addFlags(CLI::App& app, Flags& flags) {
   app.add_option("--policy", flags.run.policies, "Which policies; all by default")->delimiter(',');
   app.add_option("--segment-bytes", flags.run.segment_bytes,
                  "Segments of the product's log; as it would cut a stripe by default");
+  app.add_flag("--second-request", flags.run.second_request,
+               "The admission filter of `segments`: only what was asked for before is stored");
   app.add_option("--write-bytes-per-s", flags.run.write_bytes_per_s,
-                 "Budget of the admission filter of `segments`; 0: everything is admitted");
+                 "The same filter's budget; 0: no limit");
   app.add_option("--csv", flags.csv_path, "Also write the figures to this file");
 }
 

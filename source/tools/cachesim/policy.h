@@ -43,7 +43,9 @@ class Policy {
 
 struct PolicyOptions {
   CacheSize size;
-  uint64_t write_bytes_per_s = 0;  // for `segments`: the admission filter's budget; 0: admit all
+  // For `segments`, the admission filter: its policy and its budget (0: no limit).
+  bool second_request = false;
+  uint64_t write_bytes_per_s = 0;
 };
 
 // Object by object. Each returns what `name` says:

@@ -77,6 +77,7 @@ std::vector<Row> run(const Trace& trace, const RunOptions& options) {
     policy.size.segment_bytes = options.segment_bytes != 0
                                     ? options.segment_bytes
                                     : store::segmentBytesFor(policy.size.bytes);
+    policy.second_request = options.second_request;
     policy.write_bytes_per_s = options.write_bytes_per_s;
     for (const std::string& name : options.policies) {
       const std::unique_ptr<Policy> made = makePolicy(name, policy);

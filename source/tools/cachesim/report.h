@@ -36,6 +36,7 @@ struct RunOptions {
   std::vector<double> fractions;
   std::vector<std::string> policies;
   uint32_t segment_bytes = 0;  // 0: as the product cuts a stripe of that size
+  bool second_request = false;
   uint64_t write_bytes_per_s = 0;
 };
 

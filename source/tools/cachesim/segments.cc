@@ -42,6 +42,7 @@ store::AllocatorOptions allocatorFor(const CacheSize& size) {
 store::AdmissionOptions admissionFor(const PolicyOptions& options) {
   store::AdmissionOptions admission;
   admission.keys = std::max(options.size.objects, 1u);
+  admission.second_request = options.second_request;
   admission.write_bytes_per_s = options.write_bytes_per_s;
   admission.burst_bytes = options.write_bytes_per_s * kBurst_s;
   return admission;
@@ -63,13 +64,13 @@ class Segments : public Policy {
   bool request(const Request& request) override {
     const base::Hash128 hash =
         base::hash128({reinterpret_cast<const char*>(&request.object), sizeof request.object}, 0);
-    admission_.noteRequest(hash);
     if (index_->find(hash).has_value()) {
       index_->touch(hash);
       return true;
     }
+    admission_.noteRequest(hash);
     const uint64_t bytes = storedBytes(request.bytes, size_.segment_bytes);
-    if (admission_.decide(hash, bytes, request.time_s) == store::Admit::refused) {
+    if (admission_.decide(hash, false, bytes, request.time_s) != store::Admit::admitted) {
       return false;
     }
     now_s_ = request.time_s;

@@ -333,6 +333,9 @@ constexpr Case kCases[] = {
      "25:52: static_resources.caches[0].tags.fields[1].name: is there twice"},
     {"TagFieldOfNoName", 24, "    path: cache\n    tags: { fields: [ { name: \"a b\" } ] }",
      "25:31: static_resources.caches[0].tags.fields[0].name: is not a field name"},
+    {"WriteBudget", 24, "    path: cache\n    admission: { write_bytes_per_second: 1099511627777 }",
+     "25:42: static_resources.caches[0].admission.write_bytes_per_second: must be from 0 to "
+     "1099511627776, not 1099511627777; did you mean `1099511627776`?"},
     {"TooFewSegments", 24, "    path: cache\n    segment_bytes: 16777216\n    stripes: 20",
      "25:20: static_resources.caches[0].segment_bytes: a stripe needs at least 5 segments: "
      "max_size_bytes would have to be 1677721600"},

@@ -90,6 +90,11 @@ constexpr Case kCases[] = {
      true},
     {"path: /s", "segment_bytes: 1048576, path: /s", "static_resources.caches[spare].segment_bytes",
      "changed from 0 to 1048576", true},
+    {"path: /s", "admission: { policy: SECOND_HIT }, path: /s",
+     "static_resources.caches[spare].admission.policy", "changed", true},
+    {"path: /s", "admission: { write_bytes_per_second: 7 }, path: /s",
+     "static_resources.caches[spare].admission.write_bytes_per_second", "changed from 0 to 7",
+     true},
 };
 
 TEST(Diff, EveryChangeHasItsPathAndEffect) {

@@ -70,6 +70,17 @@ TEST(Load, FillsInTheDefaults) {
                                              {"Cache-Tag", policy::TagSeparator::comma}};
   EXPECT_EQ(cache.tags.fields, fields);
   EXPECT_FALSE(cache.tags.strip);
+  EXPECT_EQ(cache.admission, AdmissionConfig{});
+}
+
+TEST(Load, TakesTheAdmissionOfACache) {
+  const std::string spare =
+      "  - { name: spare, path: /s, max_size_bytes: 1073741824, admission: { policy: SECOND_HIT, "
+      "write_bytes_per_second: 1099511627776 } }\n";
+  const LoadedConfig config = loaded(Sources{"c.yaml", std::string(kSmall) + spare, ""});
+  const AdmissionConfig& admission = config.snapshot->caches.at(1).admission;
+  EXPECT_EQ(admission.policy, AdmissionPolicy::second_hit);
+  EXPECT_EQ(admission.write_bytes_per_second, uint64_t{1} << 40);
 }
 
 TEST(Load, TakesNamesInLowerCamelCase) {

@@ -65,7 +65,7 @@ TEST(WriteBudget, IsKeptOverTime) {
   uint32_t now = 1'800'000'000;
   for (int i = 0; i < 20000; i++) {
     now += static_cast<uint32_t>(random.below(2));
-    if (budget.available(now)) {
+    if (budget.level(now) != BudgetLevel::none) {
       const uint64_t bytes = random.below(3000);
       budget.spend(bytes);
       spent += bytes;
@@ -78,43 +78,80 @@ TEST(WriteBudget, IsKeptOverTime) {
 
 TEST(WriteBudget, ATimeThatStandsStillOrGoesBackEarnsNothing) {
   WriteBudget budget(1000, 1000);
-  EXPECT_TRUE(budget.available(100));
+  EXPECT_EQ(budget.level(100), BudgetLevel::plenty);
   budget.spend(1000);
-  EXPECT_FALSE(budget.available(100));
-  EXPECT_FALSE(budget.available(50));
-  EXPECT_TRUE(budget.available(51));
+  EXPECT_EQ(budget.level(100), BudgetLevel::none);
+  EXPECT_EQ(budget.level(50), BudgetLevel::none);
+  EXPECT_EQ(budget.level(51), BudgetLevel::plenty);
   budget.spend(1'000'000);
-  EXPECT_FALSE(budget.available(60));
-  EXPECT_TRUE(budget.available(UINT32_MAX));
+  EXPECT_EQ(budget.level(60), BudgetLevel::none);
+  EXPECT_EQ(budget.level(UINT32_MAX), BudgetLevel::plenty);
+}
+
+TEST(WriteBudget, IsLowAtHalfABurstAndNoneAtTheLastByte) {
+  WriteBudget budget(1, 1000);
+  budget.spend(499);
+  EXPECT_EQ(budget.level(100), BudgetLevel::plenty);
+  budget.spend(1);
+  EXPECT_EQ(budget.level(100), BudgetLevel::low);
+  budget.spend(499);
+  EXPECT_EQ(budget.level(100), BudgetLevel::low);
+  budget.spend(1);
+  EXPECT_EQ(budget.level(100), BudgetLevel::none);
+  EXPECT_EQ(budget.level(101), BudgetLevel::low);
 }
 
 TEST(WriteBudget, ZeroIsNoLimit) {
   WriteBudget budget(0, 0);
   for (int i = 0; i < 10; i++) {
-    EXPECT_TRUE(budget.available(0));
+    EXPECT_EQ(budget.level(0), BudgetLevel::plenty);
     budget.spend(uint64_t{1} << 40);
   }
 }
 
 TEST(Admission, WithoutALimitEverythingIsAdmitted) {
+  EXPECT_TRUE(AdmissionOptions{}.admitsAll());
   Admission admission(AdmissionOptions{});
   for (uint64_t key = 0; key < 1000; key++) {
-    EXPECT_EQ(admission.decide(hashOf(key), 1 << 20, 0), Admit::within_budget);
+    EXPECT_EQ(admission.decide(hashOf(key), false, 1 << 20, 0), Admit::admitted);
   }
 }
 
-TEST(Admission, OverTheBudgetOnlyWhatWasAskedForBefore) {
-  Admission admission(AdmissionOptions{1 << 10, 1000, 10'000});
+TEST(Admission, OfSecondRequestsLetsNoFirstOneIn) {
+  AdmissionOptions options;
+  options.second_request = true;
+  EXPECT_FALSE(options.admitsAll());
+  Admission admission(options);
   admission.noteRequest(hashOf(1));
-  EXPECT_EQ(admission.decide(hashOf(1), 10'000, 100), Admit::within_budget);
+  EXPECT_EQ(admission.decide(hashOf(1), false, 100, 0), Admit::first_request);
+  EXPECT_EQ(admission.decide(hashOf(1), true, 100, 0), Admit::admitted);
+  admission.noteRequest(hashOf(1));
+  EXPECT_EQ(admission.decide(hashOf(1), false, 100, 0), Admit::admitted);
+  EXPECT_EQ(admission.decide(hashOf(2), false, 100, 0), Admit::first_request);
+}
+
+TEST(Admission, ABudgetThatIsLowIsForWhatWasAskedForBefore) {
+  AdmissionOptions options;
+  options.write_bytes_per_s = 1000;
+  options.burst_bytes = 10'000;
+  EXPECT_FALSE(options.admitsAll());
+  Admission admission(options);
+  admission.noteRequest(hashOf(1));
+  EXPECT_EQ(admission.decide(hashOf(1), false, 5000, 100), Admit::admitted);
   admission.noteRequest(hashOf(2));
-  EXPECT_EQ(admission.decide(hashOf(2), 500, 100), Admit::refused);
+  EXPECT_EQ(admission.decide(hashOf(2), false, 500, 100), Admit::over_budget);
+  EXPECT_EQ(admission.decide(hashOf(2), true, 500, 100), Admit::admitted);
   admission.noteRequest(hashOf(2));
-  EXPECT_EQ(admission.decide(hashOf(2), 500, 100), Admit::seen_before);
-  // Its bytes are paid for later: 500 owed, 1000 a second.
-  admission.noteRequest(hashOf(3));
-  EXPECT_EQ(admission.decide(hashOf(3), 10, 100), Admit::refused);
-  EXPECT_EQ(admission.decide(hashOf(3), 10, 101), Admit::within_budget);
+  EXPECT_EQ(admission.decide(hashOf(2), false, 4000, 100), Admit::admitted);
+  // 500 are left, and any size may be paid from them.
+  EXPECT_EQ(admission.decide(hashOf(2), false, 1000, 100), Admit::admitted);
+  EXPECT_EQ(admission.decide(hashOf(2), true, 1, 100), Admit::over_budget);
+  // 500 are owed, 1000 a second are earned.
+  EXPECT_EQ(admission.decide(hashOf(2), false, 1, 101), Admit::admitted);
+  EXPECT_EQ(admission.decide(hashOf(3), false, 1, 105), Admit::over_budget);
+  EXPECT_EQ(admission.decide(hashOf(3), false, 1, 106), Admit::admitted);
+  admission.spend(5000);
+  EXPECT_EQ(admission.decide(hashOf(3), false, 1, 106), Admit::over_budget);
 }
 
 }  // namespace
