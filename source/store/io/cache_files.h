@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "source/store/io/stripe_store.h"
+#include "source/store/core/allocator.h"
+#include "source/store/io/stripe_files.h"
 
 namespace store {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "source/store/io/stripe_store.h"
+#include "source/store/io/stripe_files.h"
 
 namespace store {
 

@@ -3,7 +3,6 @@
 // next start is quick.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,27 +16,14 @@
 #include "source/store/core/allocator.h"
 #include "source/store/core/index.h"
 #include "source/store/core/recovery.h"
-#include "source/store/core/superblock.h"
 #include "source/store/io/journal_file.h"
 #include "source/store/io/log.h"
 #include "source/store/io/record_reader.h"
 #include "source/store/io/segment_reader.h"
 #include "source/store/io/snapshot_file.h"
+#include "source/store/io/stripe_files.h"
 
 namespace store {
-
-// A stripe's open files (cache_files.h makes them; the simulator has its own).
-struct StripeFiles {
-  int data_fd = -1;
-  std::array<int, 2> snapshot_fds{-1, -1};
-  std::array<int, 2> journal_fds{-1, -1};
-  Superblock superblock;
-  uint16_t disk = 0;  // stripes with the same number share a device
-  // disk_io: SENDFILE: the data again, through the page cache and for reading only; and a mapping
-  // of all of it, which is asked and never touched.
-  int cached_fd = -1;
-  std::byte* mapped = nullptr;
-};
 
 // What every shard may use: made before the shards start, outlives them.
 struct StripeShared {

@@ -18,6 +18,7 @@
 
 #include "source/base/crc32c.h"
 #include "source/store/io/cached_data.h"
+#include "source/store/io/stripe_store.h"
 
 namespace store {
 namespace {
