@@ -17,6 +17,7 @@
 #include "source/rt/task_group.h"
 #include "source/store/core/record_writer.h"
 #include "source/store/io/cache_files.h"
+#include "source/store/io/stripe_store.h"
 
 namespace {
 
