@@ -169,6 +169,13 @@ constexpr Figure<cache::StripeStats> kStripe[] = {
      &cache::StripeStats::partials_refused},
     {counter, "partials_resumed", "Those of which the origin gave the rest",
      &cache::StripeStats::partials_resumed},
+    {counter, "compressed", "Bodies compressed to be stored", &cache::StripeStats::compressed},
+    {counter, "decompressed", "Bodies decompressed to be stored",
+     &cache::StripeStats::decompressed},
+    {counter, "coders_refused", "Bodies beyond the limit of those that are coded at once",
+     &cache::StripeStats::coders_refused},
+    {counter, "coding_failures", "Bodies that were not what their coding says, or grew too much",
+     &cache::StripeStats::coding_failures},
 };
 static_assert(holds<cache::StripeStats>(std::size(kStripe), 0), "a new member needs a row");
 

@@ -81,6 +81,7 @@ struct FillRequest {
   // For a revalidation: what is stored.
   std::optional<store::Entry> stored_entry;
   std::string_view stored_head;  // StoredHead::text
+  bool stored_weakened = false;  // StoredHead::weakened
 };
 
 enum class AcquireHow : uint8_t {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "source/cache/coded_stream.h"
 #include "source/cache/labels.h"
 #include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
@@ -69,11 +70,18 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
   if (!stored_text_.empty()) {
     const http::ParseOutcome stored = http::parseResponseHead(stored_text_, limits, stored_);
     CHECK(std::holds_alternative<http::Parsed>(stored));
+    if (request.stored_weakened) {
+      const std::string_view tag = policy::unweakened(stored_.fields.value(http::Name::etag));
+      http::ResponseHead original;
+      policy::replaceEntityTag(stored_, tag, original);
+      stored_ = std::move(original);
+    }
   }
 }
 
 Fill::~Fill() {
   CHECK(subscribers_ == 0);
+  dropCoder();
   retireParts(0);
 }
 
@@ -252,7 +260,7 @@ rt::Task<void> Fill::run() {
     }
     const bool part = response.status == 206 || response.status == 416;
     if (kind != policy::FetchKind::rest || !part) {
-      decide(response, exchange, outcome.stream->length());
+      decide(response, exchange, outcome.stream->length(), Recoding::allowed);
     } else if (!resume(response, exchange, outcome.stream->length())) {
       co_await outcome.stream->close();
       dropPartial();
@@ -261,8 +269,14 @@ rt::Task<void> Fill::run() {
       continue;
     }
     wake();
+    if (coder_ != nullptr) {
+      outcome.stream = std::make_unique<CodedStream>(std::move(outcome.stream), std::move(coder_),
+                                                     stripe_.codingFailures());
+    }
     const bool whole = !abandoned() && co_await stream(*outcome.stream);
     co_await outcome.stream->close();
+    outcome.stream.reset();
+    dropCoder();
     if (whole) {
       co_await finish();
     } else {
@@ -277,31 +291,42 @@ rt::Task<void> Fill::run() {
 }
 
 // The response's head is there: whether it is stored, under which key, and what is sent of it.
-void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
-                  std::optional<uint64_t> length) {
-  policy::StoreDecision decision = policy::decideStore(request_, directives_, response, exchange,
+void Fill::decide(const http::ResponseHead& received, policy::Exchange exchange,
+                  std::optional<uint64_t> length, Recoding recoding) {
+  policy::StoreDecision decision = policy::decideStore(request_, directives_, received, exchange,
                                                        route_->policy, route_->policy.set_cookie);
-  info_.length = length;
-  info_.firsthand = !response.fields.has(http::Name::age);
-  if (response.status == 204) {
-    length.reset();  // has no content, and no length of it (RFC 9110 8.6)
-  }
+  info_.firsthand = !received.fields.has(http::Name::age);
   policy::Store* store = std::get_if<policy::Store>(&decision);
   policy::Store nothing;
   nothing.strip = policy::strippedFromAll(route_->policy);
   const bool for_leader = store != nullptr && store->strip != nothing.strip;
   policy::hideTagFields(tagRules(), store != nullptr ? store->strip : nothing.strip);
+  std::optional<uint64_t> stored_length = length;
+  Coded coded;
+  if (store != nullptr && recoding == Recoding::allowed &&
+      !recode(received, stored_length, *store, coded)) {
+    decision = policy::NoStoreReason::unavailable;
+    store = nullptr;
+  }
+  const http::ResponseHead& response = coded.changed ? coded.head : received;
+  info_.length = stored_length;
+  if (response.status == 204) {
+    stored_length.reset();  // has no content, and no length of it (RFC 9110 8.6)
+  }
   HeadText text = makeHeadText(
-      response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing), length,
-      exchange.received);
+      response, policy::StoredFields(response.fields, store != nullptr ? *store : nothing),
+      stored_length, exchange.received);
   if (store != nullptr) {
     if (const std::optional<policy::NoStoreReason> why = refuse(response, *store, text.text)) {
       decision = *why;
       store = nullptr;
     }
   }
+  if (store == nullptr && coded.changed) {
+    text = passOn(received, length, nothing, exchange);
+  }
   if (store != nullptr && for_leader) {
-    leader_text_ = fullText(response, *store, length);
+    leader_text_ = fullText(response, *store, stored_length);
   }
   head_text_ = std::move(text.text);
   info_.head.status = response.status;
@@ -320,7 +345,7 @@ void Fill::decide(const http::ResponseHead& response, policy::Exchange exchange,
     info_.why_not = std::get<policy::NoStoreReason>(decision);
     // Its age as it arrived: freshness is not ours to compute, but Age is ours to pass on.
     info_.head.times.birth_s =
-        policy::clampSeconds(exchange.received.s - policy::correctedInitialAge(response, exchange));
+        policy::clampSeconds(exchange.received.s - policy::correctedInitialAge(received, exchange));
     passing_ = true;
     rememberMiss();
   }

@@ -23,7 +23,9 @@
 #include <vector>
 
 #include "source/cache/calls.h"
+#include "source/cache/fill_part.h"
 #include "source/cache/partial.h"
+#include "source/coding/coder.h"
 #include "source/http/uri.h"
 #include "source/policy/tags.h"
 #include "source/rt/buffer_pool.h"
@@ -35,20 +37,6 @@
 namespace cache {
 
 class Stripe;
-
-// A piece of the body in memory. Subscribers that were lent bytes of it hold a reference; all
-// counting happens on the owner's shard.
-struct FillPart {
-  rt::Buffer buffer;
-  std::optional<store::RecordWriter> writer;  // while it is to be stored
-  uint64_t offset = 0;                        // of its first byte in the body
-  uint32_t body_at = 0;                       // of its first byte in the buffer
-  uint32_t length = 0;                        // bytes received
-  uint32_t readers = 0;
-  bool retired = false;  // no longer in the row: goes with its last reader
-};
-
-enum class PartialEvent : uint8_t { kept, refused, resumed };
 
 class Fill final : private InterimSink {
  public:
@@ -111,8 +99,15 @@ class Fill final : private InterimSink {
   void onInterim(const http::ResponseHead& head) override;
   rt::Task<FetchOutcome> fetch(policy::FetchKind kind);
   void fail(policy::UpstreamFailure failure);
-  void decide(const http::ResponseHead& response, policy::Exchange exchange,
-              std::optional<uint64_t> length);
+  // A response as it is to be stored, when that is not as it came.
+  struct Coded {
+    bool changed = false;
+    http::ResponseHead head;
+    std::string tag;  // head views it
+  };
+  enum class Recoding : uint8_t { allowed, forbidden };
+  void decide(const http::ResponseHead& received, policy::Exchange exchange,
+              std::optional<uint64_t> length, Recoding recoding);
   bool chooseKey(const policy::Store& store, const http::Fields& response);
   void choosePrimary(const http::Fields& response);
   const policy::TagRules& tagRules() const;
@@ -130,8 +125,16 @@ class Fill final : private InterimSink {
   bool fits(const http::Fields& request) const;
   void wake() { progress_.wakeAll(); }
   bool abandoned() const;
+  // fill_coding.cc
+  bool recode(const http::ResponseHead& received, std::optional<uint64_t>& length,
+              policy::Store& store, Coded& coded);
+  HeadText passOn(const http::ResponseHead& received, std::optional<uint64_t> length,
+                  policy::Store nothing, policy::Exchange exchange);
+  void dropCoder();
   // fill_validate.cc
   rt::Task<bool> validated(const http::ResponseHead& update, policy::Exchange exchange);
+  void takeValidatedHead(const http::ResponseHead& merged, const policy::Store& store,
+                         const StoredHead& stored, uint64_t length);
   rt::Task<bool> rewrite(const store::RecordView& old, store::Entry entry);
   bool changesSearch(const http::Fields& stored, const http::Fields& update) const;
   // fill_partial.cc
@@ -198,7 +201,7 @@ class Fill final : private InterimSink {
   bool narrowed_ = false;  // the response is not for all that joined by search_
   std::optional<store::Entry> stored_entry_;
   std::string stored_text_;
-  http::ResponseHead stored_;  // views of stored_text_
+  http::ResponseHead stored_;  // views of stored_text_; its entity tag is the origin's
 
   // What did not come whole, when the rest is asked for.
   std::unique_ptr<Partial> partial_;
@@ -234,6 +237,8 @@ class Fill final : private InterimSink {
   uint64_t paid_bytes_ = 0;  // of the write budget, when the length was known
   uint64_t object_id_ = 0;
   std::vector<store::Extent> extents_;
+  std::unique_ptr<coding::Coder> coder_;     // of the body that is to come
+  bool has_coder_ = false;                   // or had: the stripe's limit counts it
   std::optional<base::Hash128> chunk_hash_;  // where it is not record_hash_
   bool completable_ = false;                 // the response, if it does not come whole
 

@@ -10,6 +10,7 @@
 #include "source/cache/stripe.h"
 #include "source/http/codec.h"
 #include "source/http/serialize.h"
+#include "source/policy/compression.h"
 #include "source/policy/partial.h"
 
 namespace cache {
@@ -126,14 +127,16 @@ bool Fill::takePartial(const store::RecordView& record, base::Hash128 hash, std:
 bool Fill::resume(const http::ResponseHead& response, policy::Exchange exchange,
                   std::optional<uint64_t> body_length) {
   const policy::Rest rest{partial_->bytes, partial_->length, partial_->etag};
+  http::ResponseHead update;
+  policy::addStoredVary(partial_->head.fields, response, update);
   if (!policy::isRest(response, body_length, rest) ||
-      policy::changesVary(partial_->head.fields, response.fields) ||
+      policy::changesVary(partial_->head.fields, update.fields) ||
       changesSearch(partial_->head.fields, response.fields) || !arePresent(partial_->extents)) {
     return false;
   }
   http::ResponseHead merged;
   policy::mergeOn304(partial_->head, response, merged);  // RFC 9111 3.4
-  decide(merged, exchange, partial_->length);
+  decide(merged, exchange, partial_->length, Recoding::forbidden);
   chunked_ = true;
   object_id_ = partial_->object_id;
   extents_ = partial_->extents;

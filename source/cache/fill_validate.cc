@@ -7,6 +7,7 @@
 #include "source/cache/labels.h"
 #include "source/cache/refusal.h"
 #include "source/cache/stripe.h"
+#include "source/policy/compression.h"
 #include "source/policy/search.h"
 
 namespace cache {
@@ -17,7 +18,9 @@ bool Fill::changesSearch(const http::Fields& stored, const http::Fields& update)
   return !variance.empty() && variance != policy::searchVarianceOf(stored);
 }
 
-rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchange exchange) {
+rt::Task<bool> Fill::validated(const http::ResponseHead& received, policy::Exchange exchange) {
+  http::ResponseHead update;
+  policy::addStoredVary(stored_.fields, received, update);
   if (!stored_entry_.has_value() || !stripe_.canStore() ||
       !policy::selectsStored(stored_.fields, update.fields, exchange.received) ||
       policy::changesVary(stored_.fields, update.fields) ||
@@ -61,12 +64,9 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
     co_return false;
   }
   policy::hideTagFields(tagRules(), store->strip);
-  HeadText text = makeHeadText(merged, policy::StoredFields(merged.fields, *store),
-                               large ? record.header.object_length : record.header.body_length,
-                               exchange.received);
-  head_text_ = std::move(text.text);
+  takeValidatedHead(merged, *store, *stored_head,
+                    large ? record.header.object_length : record.header.body_length);
   info_.head.status = merged.status;
-  info_.head.length_in_head = text.has_length;
   info_.head.text = head_text_;
   info_.head.received_s = policy::clampSeconds(exchange.received.s);
   info_.head.times = store->times;
@@ -77,6 +77,23 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& update, policy::Exchang
   info_.head.tags = tags_;
   encodeMeta(info_.head, meta_);
   co_return co_await rewrite(record, *now);
+}
+
+// The stored body stays as it was coded, and its entity tag with it.
+void Fill::takeValidatedHead(const http::ResponseHead& merged, const policy::Store& store,
+                             const StoredHead& stored, uint64_t length) {
+  std::string tag(merged.fields.value(http::Name::etag));
+  if (stored.weakened) {
+    tag.insert(0, "W/");
+  }
+  http::ResponseHead kept;
+  policy::replaceEntityTag(merged, tag, kept);
+  HeadText text =
+      makeHeadText(kept, policy::StoredFields(kept.fields, store), length, stripe_.now());
+  head_text_ = std::move(text.text);
+  info_.head.length_in_head = text.has_length;
+  info_.head.recoded = stored.recoded;
+  info_.head.weakened = stored.weakened;
 }
 
 rt::Task<bool> Fill::rewrite(const store::RecordView& old, store::Entry entry) {

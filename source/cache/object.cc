@@ -54,6 +54,8 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
   StoredHead head;
   head.status = header.status;
   head.length_in_head = (header.flags & kLengthInHead) != 0;
+  head.recoded = (header.flags & kRecoded) != 0;
+  head.weakened = (header.flags & kWeakened) != 0;
   head.times = header.times;
   head.traits = header.traits;
   head.received_s = header.received_s;
@@ -68,7 +70,8 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
 void encodeMeta(const StoredHead& head, std::vector<std::byte>& out) {
   MetaHeader header;
   header.status = head.status;
-  header.flags = head.length_in_head ? kLengthInHead : 0;
+  header.flags = (head.length_in_head ? kLengthInHead : 0) | (head.recoded ? kRecoded : 0) |
+                 (head.weakened ? kWeakened : 0);
   header.times = head.times;
   header.traits = head.traits;
   header.received_s = head.received_s;

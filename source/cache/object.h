@@ -37,12 +37,17 @@ struct MetaHeader {
 };
 static_assert(sizeof(MetaHeader) == 40);
 
+// Bits of MetaHeader::flags.
 inline constexpr uint32_t kLengthInHead = 1;  // the head text has Content-Length
+inline constexpr uint32_t kRecoded = 2;       // the body was compressed or decompressed here
+inline constexpr uint32_t kWeakened = 4;      // the entity tag is the origin's with W/ before it
 
 // Views into a record's meta.
 struct StoredHead {
   uint16_t status = 0;
   bool length_in_head = false;
+  bool recoded = false;
+  bool weakened = false;
   policy::Times times;
   policy::Traits traits;
   uint32_t received_s = 0;

@@ -13,6 +13,8 @@
 
 namespace cache {
 
+enum class PartialEvent : uint8_t { kept, refused, resumed };
+
 struct Partial {
   store::Entry entry;  // of its head record, under `hash`
   base::Hash128 hash;

@@ -182,6 +182,22 @@ rt::Task<void> Stripe::runFill(Fill* fill) {
   reap(*fill);
 }
 
+std::unique_ptr<coding::Coder> Stripe::takeCoder(const policy::CodingPlan& plan,
+                                                 std::optional<uint32_t> level) {
+  const bool compresses = plan.what == policy::Recode::compress;
+  std::unique_ptr<coding::Coder> coder;
+  if (coders_ < kMaxCoders) {
+    coder = compresses ? coding::makeEncoder(plan.coding, level) : coding::makeDecoder(plan.coding);
+  }
+  if (coder == nullptr) {
+    stats_.coders_refused++;
+    return nullptr;
+  }
+  coders_++;
+  (compresses ? stats_.compressed : stats_.decompressed)++;
+  return coder;
+}
+
 void Stripe::countPartial(PartialEvent what) {
   stats_.partials_kept += what == PartialEvent::kept ? 1 : 0;
   stats_.partials_refused += what == PartialEvent::refused ? 1 : 0;

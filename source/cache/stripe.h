@@ -3,6 +3,8 @@
 // calls (calls.h).
 //
 // Limits: kMaxFills at once; a request beyond them fetches for itself and stores nothing.
+// kMaxCoders bodies that are compressed or decompressed at once; those beyond them are stored as
+// they come, if the client accepts that, else not.
 // kRecentPurges by label that running fills are still to be judged by; at one more, all that run
 // count as purged.
 #pragma once
@@ -18,6 +20,8 @@
 #include "source/cache/fill.h"
 #include "source/cache/ram_tier.h"
 #include "source/cache/shared.h"
+#include "source/coding/coder.h"
+#include "source/policy/compression.h"
 #include "source/rt/peers.h"
 #include "source/rt/task_group.h"
 #include "source/store/core/admission.h"
@@ -39,6 +43,10 @@ struct StripeStats {
   uint64_t partials_kept = 0;       // first bytes of responses that did not come whole
   uint64_t partials_refused = 0;    // the log did not take them
   uint64_t partials_resumed = 0;    // of which the origin gave the rest
+  uint64_t compressed = 0;          // bodies that were to be
+  uint64_t decompressed = 0;
+  uint64_t coders_refused = 0;   // at the limit, or without memory
+  uint64_t coding_failures = 0;  // bodies that are not what their coding says, or grow too much
 };
 
 // What a stripe uses of its shard. All outlive it.
@@ -55,6 +63,7 @@ struct StripeServices {
 class Stripe {
  public:
   static constexpr uint32_t kMaxFills = 4096;
+  static constexpr uint32_t kMaxCoders = 64;
   static constexpr size_t kMaxVariants = 1 << 16;
   static constexpr size_t kMaxNotDurable = 65536;
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
@@ -130,6 +139,11 @@ class Stripe {
   // Whether one of the labels was purged while the fill with this number ran.
   bool purgedSince(uint64_t fill, std::span<const store::Label> labels) const;
   void countPartial(PartialEvent what);
+  // nullptr at the limit. What is given is given back.
+  std::unique_ptr<coding::Coder> takeCoder(const policy::CodingPlan& plan,
+                                           std::optional<uint32_t> level);
+  void giveCoder() { coders_--; }
+  uint64_t& codingFailures() { return stats_.coding_failures; }
   void fillEnded(Fill& fill);
   void reap(Fill& fill);
 
@@ -191,6 +205,7 @@ class Stripe {
   std::unique_ptr<store::FrequencySketch> uses_;  // made when a route first asks for it
   std::unique_ptr<store::Admission> admission_;   // null: everything is admitted
   StripeStats stats_;
+  uint32_t coders_ = 0;
   uint64_t epoch_ = 0;          // purges and invalidations
   std::vector<bool*> keeping_;  // set when one comes while a response is being kept
   uint64_t fill_number_ = 0;

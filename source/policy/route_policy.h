@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace policy {
@@ -79,6 +80,23 @@ enum class SetCookie : uint8_t {
   refuse,
 };
 
+// Content codings that can be made and undone here (RFC 9110 8.4.1, RFC 7932, RFC 8878).
+enum class Coding : uint8_t { gzip, br, zstd };
+inline constexpr size_t kCodingCount = 3;
+constexpr std::string_view name(Coding coding) {
+  constexpr std::string_view kNames[kCodingCount] = {"gzip", "br", "zstd"};
+  return kNames[static_cast<size_t>(coding)];
+}
+
+// Which responses are compressed when they are stored (compression.h).
+struct Compression {
+  std::vector<Coding> algorithms;          // in the order of preference, each once
+  uint32_t min_length = 1024;              // a shorter body, if its length is known, stays as it is
+  std::vector<std::string> content_types;  // lower case, without parameters; "text/" is a prefix
+  std::optional<uint32_t> level;           // 1..9; none: one for each algorithm
+  friend bool operator==(const Compression&, const Compression&) = default;
+};
+
 struct RoutePolicy {
   bool enabled = false;  // false: the route has no `cache`, requests pass by; nothing below is read
   KeySpec key;
@@ -110,6 +128,8 @@ struct RoutePolicy {
   // order of preference; lower case. Empty: as received.
   std::vector<std::string> accept_encodings;
   std::vector<std::string> accept_languages;
+  // None: bodies are kept as they come. accept_encodings has every one of its algorithms.
+  std::optional<Compression> compression;
 
   bool ignores(Ignored what) const {
     return (ignored_directives & static_cast<uint32_t>(what)) != 0;

@@ -159,6 +159,7 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
       cache::FillRequest fill = fillRequest(request, lookup);
       fill.stored_entry = seen.entry;
       fill.stored_head = head.text;
+      fill.stored_weakened = head.weakened;
       static_cast<void>(co_await cacheOf(request).refresh(request.scratch.keys, fill, seen));
       break;
     }
@@ -196,6 +197,7 @@ rt::Task<Session::Next> Session::fetchForCache(Request& request, const policy::L
   if (has_stored && stored.head().traits.hasValidator()) {
     fill.stored_entry = seen.entry;
     fill.stored_head = stored.head().text;
+    fill.stored_weakened = stored.head().weakened;
   }
   cache::Reader live;
   const cache::ShardCache::Acquired acquired =

@@ -11,6 +11,7 @@
 #include "source/http/chunked.h"
 #include "source/http/hop_by_hop.h"
 #include "source/http/serialize.h"
+#include "source/policy/compression.h"
 #include "source/policy/error.h"
 #include "source/policy/groups.h"
 #include "source/policy/invalidate.h"
@@ -207,7 +208,11 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
   request.outcome.upstream_host = origin.exchange().peer().text();
   std::optional<KeptPost> kept;
   co_await afterPass(request, lookup, origin.exchange().head(), exchange, kept);
-  co_await relay(request, origin, kept);
+  http::ResponseHead recoded;
+  std::string tag;
+  const http::ResponseHead& head =
+      asGetWould(request, lookup, origin.exchange().head(), exchange, recoded, tag);
+  co_await relay(request, origin, head, kept);
   if (kept.has_value() && kept->whole) {
     co_await keepPost(request, origin.exchange().head(), *kept);
   }
@@ -241,6 +246,30 @@ rt::Task<void> Session::afterPass(Request& request, const policy::Lookup* lookup
     const uint64_t epoch = co_await invalidate(request, response);
     kept = planKeptPost(request, response, exchange, epoch);
   }
+}
+
+// HEAD says what GET would (RFC 9110 9.3.2), also where the route compresses what it stores. out
+// borrows from response and text.
+const http::ResponseHead& Session::asGetWould(Request& request, const policy::Lookup* lookup,
+                                              const http::ResponseHead& response,
+                                              policy::Exchange exchange, http::ResponseHead& out,
+                                              std::string& text) const {
+  const policy::RoutePolicy& route = request.route->policy;
+  if (!request.is_head || lookup == nullptr || !route.compression.has_value()) {
+    return response;
+  }
+  http::RequestHead get = request.head();
+  get.method = "GET";
+  const policy::StoreDecision decision =
+      policy::decideStore(get, lookup->directives, response, exchange, route, route.set_cookie);
+  const policy::CodingPlan plan =
+      policy::planCoding(get.fields, response, http::contentLength(response), route);
+  if (!std::holds_alternative<policy::Store>(decision) || !plan.negotiated ||
+      cache::operatorsRefusal(*request.route, get, request.uri, response).has_value()) {
+    return response;
+  }
+  policy::recodeHead(response, plan, out, text);
+  return out;
 }
 
 // Gives a fetch up when the client resets its connection while it waits. (A client that only ends
@@ -290,8 +319,7 @@ rt::Task<uint64_t> Session::invalidate(Request& request, const http::ResponseHea
 
 // The origin's response as it is, without what was meant for the connection it came by.
 rt::Task<void> Session::relay(Request& request, OriginExchange& origin,
-                              std::optional<KeptPost>& kept) {
-  const http::ResponseHead& response = origin.exchange().head();
+                              const http::ResponseHead& response, std::optional<KeptPost>& kept) {
   http::Fields& fields = request.scratch.fields;
   fields.clear();
   const http::HopByHop hop(response.fields);

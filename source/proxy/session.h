@@ -92,7 +92,12 @@ class Session : public base::ListHook {
                            const http::ResponseHead& response, policy::Exchange exchange,
                            std::optional<KeptPost>& kept);
   rt::Task<void> watchClient(rt::CancelScope* fetching, rt::CancelScope* scope);
-  rt::Task<void> relay(Request& request, OriginExchange& origin, std::optional<KeptPost>& kept);
+  const http::ResponseHead& asGetWould(Request& request, const policy::Lookup* lookup,
+                                       const http::ResponseHead& response,
+                                       policy::Exchange exchange, http::ResponseHead& out,
+                                       std::string& text) const;
+  rt::Task<void> relay(Request& request, OriginExchange& origin, const http::ResponseHead& response,
+                       std::optional<KeptPost>& kept);
   rt::Task<bool> relayBody(Request& request, OriginExchange& origin, std::string_view head,
                            bool chunked, KeptPost* kept = nullptr);
   rt::Task<uint64_t> invalidate(Request& request, const http::ResponseHead& response);

@@ -83,6 +83,10 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
     report.stripe.partials_kept += stripe->stats().partials_kept;
     report.stripe.partials_refused += stripe->stats().partials_refused;
     report.stripe.partials_resumed += stripe->stats().partials_resumed;
+    report.stripe.compressed += stripe->stats().compressed;
+    report.stripe.decompressed += stripe->stats().decompressed;
+    report.stripe.coders_refused += stripe->stats().coders_refused;
+    report.stripe.coding_failures += stripe->stats().coding_failures;
     if (!store.ready()) {
       report.stripes_recovering++;
       report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();

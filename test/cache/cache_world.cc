@@ -108,6 +108,8 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   route.action = config::ForwardAction{};
   route.policy.enabled = true;
   route.policy.key.no_vary_search = cut.no_vary_search;
+  route.policy.compression = cut.compression;
+  route.policy.accept_encodings = cut.accept_encodings;
   route.cache = 0;
   host_.routes.push_back(std::move(route));
   config::CacheConfig cache;
@@ -305,6 +307,7 @@ rt::Task<void> CacheWorld::getting(Shard* shard, Get get, Got* got) {
       } else {
         request.stored_entry = seen.entry;
         request.stored_head = stored.head().text;
+        request.stored_weakened = stored.head().weakened;
         again = co_await filling(shard, get, keys, request, seen, got);
       }
     } else {
@@ -382,11 +385,7 @@ rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, Reader& reader,
       got->came = whole;
       co_return;
     }
-    for (const std::byte byte : piece.value()) {
-      CHECK(byte == byteAt(got->version, at));
-      at++;
-    }
-    got->bytes += piece.value().size();
+    got->take(piece.value(), at);
     if (get.piece_delay_ns > 0) {
       co_await rt::Sleep(shard->reactor.now() + get.piece_delay_ns, scope);
     }

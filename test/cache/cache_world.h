@@ -83,6 +83,20 @@ struct Got {
   uint64_t extents = 0;  // pieces that were read from the disk during a fill
   uint64_t looks = 0;    // lookups it took
   std::string head;
+  std::string coded;  // the body, where its head names a coding: it is not checked then
+
+  // The next bytes of the body, of which `at` have been before.
+  void take(std::span<const std::byte> piece, uint64_t& at) {
+    const bool checked = head.find("\r\nContent-Encoding: ") == std::string::npos;
+    for (const std::byte byte : piece) {
+      CHECK(!checked || byte == byteAt(version, at));
+      at++;
+    }
+    if (!checked) {
+      coded.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    }
+    bytes += piece.size();
+  }
 };
 
 class CacheWorld {
@@ -95,7 +109,9 @@ class CacheWorld {
     uint64_t memory_bytes = 2 << 20;
     uint64_t pool_bytes = 32 << 20;
     uint64_t max_object_bytes = 16 << 20;
-    bool no_vary_search = false;  // the route heeds it
+    bool no_vary_search = false;                     // the route heeds it
+    std::optional<policy::Compression> compression;  // the route's, and its accept_encodings
+    std::vector<std::string> accept_encodings;
   };
   explicit CacheWorld(uint64_t seed) : CacheWorld(seed, Cut(), sim::Options()) {}
   CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& options);

@@ -24,6 +24,7 @@ inline constexpr int kMaxRuleMethods = 16;
 inline constexpr int kMaxTargetedFields = 8;
 inline constexpr int kMaxKeyParts = 16;
 inline constexpr int kMaxEncodings = 8;
+inline constexpr int kMaxContentTypes = 64;
 inline constexpr int kMaxLanguages = 64;
 inline constexpr size_t kMaxDirectResponseBytes = 65536;
 inline constexpr size_t kMaxHeaderNameBytes = 256;

@@ -1,5 +1,6 @@
 // The cache policy of a route.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "source/config/load/compile_parts.h"
@@ -227,6 +228,102 @@ void compileGuards(const Place& place, const pb::CachePolicy& from, policy::Rout
                                        kMaxLanguages, "a language tag", Letters::ignored);
 }
 
+constexpr std::array<std::string_view, 11> kCompressible = {"text/",
+                                                            "application/javascript",
+                                                            "application/json",
+                                                            "application/ld+json",
+                                                            "application/manifest+json",
+                                                            "application/rss+xml",
+                                                            "application/atom+xml",
+                                                            "application/wasm",
+                                                            "application/xml",
+                                                            "application/xhtml+xml",
+                                                            "image/svg+xml"};
+
+// "text/*" becomes "text/". Empty: it is no media type.
+std::string mediaTypeOf(std::string_view text) {
+  std::string type = lowerCase(text);
+  const size_t slash = type.find('/');
+  if (slash == std::string::npos || !http::isToken(type.substr(0, slash)) ||
+      !http::isToken(type.substr(slash + 1)) || type[0] == '*') {
+    return {};
+  }
+  if (type.ends_with("/*")) {
+    type.pop_back();
+  }
+  return type.find('*') == std::string::npos ? type : std::string();
+}
+
+std::optional<policy::Coding> codingOf(int algorithm) {
+  switch (algorithm) {
+    case pb::Compression::GZIP:
+      return policy::Coding::gzip;
+    case pb::Compression::BR:
+      return policy::Coding::br;
+    case pb::Compression::ZSTD:
+      return policy::Coding::zstd;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The codings become those that requests are reduced to, or must be among them.
+void compileAlgorithms(const Place& place, const pb::Compression& from, policy::Compression& out,
+                       std::vector<std::string>& accepted) {
+  const Place list = place["algorithms"];
+  const bool given = !accepted.empty();
+  if (from.algorithms_size() == 0) {
+    list.missing();
+  }
+  const int count = countWithin(list, from.algorithms_size(), kMaxEncodings);
+  for (int i = 0; i < count; i++) {
+    const std::optional<policy::Coding> coding = codingOf(from.algorithms(i));
+    if (!coding.has_value()) {
+      list[i].error("must be GZIP, BR or ZSTD");
+      continue;
+    }
+    if (std::find(out.algorithms.begin(), out.algorithms.end(), *coding) != out.algorithms.end()) {
+      list[i].error("is given twice");
+      continue;
+    }
+    out.algorithms.push_back(*coding);
+    const std::string name(policy::name(*coding));
+    if (!given) {
+      accepted.push_back(name);
+    } else if (std::find(accepted.begin(), accepted.end(), name) == accepted.end()) {
+      list[i].error("is not in accept_encodings, so no request would ask for it");
+    }
+  }
+}
+
+policy::Compression compileCompression(const Place& place, const pb::Compression& from,
+                                       std::vector<std::string>& accepted) {
+  constexpr uint64_t kMostLevel = 9;
+  policy::Compression out;
+  compileAlgorithms(place, from, out, accepted);
+  if (from.has_min_length()) {
+    out.min_length = from.min_length();
+  }
+  if (from.has_level()) {
+    out.level = static_cast<uint32_t>(numberIn(place["level"], from.level(), 1, {1, kMostLevel}));
+  }
+  const Place types = place["content_types"];
+  const int count = countWithin(types, from.content_types_size(), kMaxContentTypes);
+  for (int i = 0; i < count; i++) {
+    std::string type = mediaTypeOf(from.content_types(i));
+    if (type.empty()) {
+      types[i].error("`" + from.content_types(i) +
+                     "` is no media type like `text/html` or `text/*`");
+    } else {
+      out.content_types.push_back(std::move(type));
+    }
+  }
+  if (from.content_types_size() == 0) {
+    out.content_types.assign(kCompressible.begin(), kCompressible.end());
+  }
+  return out;
+}
+
 }  // namespace
 
 void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
@@ -249,6 +346,10 @@ void compilePolicy(const Place& place, const pb::CachePolicy& from, References& 
         numberIn(place["max_object_bytes"], from.max_object_bytes(), most, {0, most});
   }
   compileGuards(place, from, policy);
+  if (from.has_compression()) {
+    policy.compression =
+        compileCompression(place["compression"], from.compression(), policy.accept_encodings);
+  }
   compileRules(place, from, out);
   policy.collapse_timeout_ms = durationMs(
       place["collapse_timeout"], from.has_collapse_timeout() ? &from.collapse_timeout() : nullptr,

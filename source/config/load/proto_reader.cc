@@ -339,7 +339,8 @@ void Reader::scalar(const YamlNode& value, const std::string& path, Message& out
       break;
     case FieldDescriptor::CPPTYPE_ENUM:
       if (const auto number = enumerator(value, path, *field.enum_type())) {
-        to->SetEnumValue(&out, &field, *number);
+        field.is_repeated() ? to->AddEnumValue(&out, &field, *number)
+                            : to->SetEnumValue(&out, &field, *number);
       }
       break;
     case FieldDescriptor::CPPTYPE_UINT32:

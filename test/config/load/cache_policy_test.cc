@@ -85,6 +85,8 @@ TEST(CachePolicy, EachFieldReachesTheModel) {
       "            check_content_type: true\n"
       "            accept_encodings: [BR, gzip]\n"
       "            accept_languages: [de-CH, fr]\n"
+      "            compression: { algorithms: [GZIP, BR], min_length: 9, level: 2,\n"
+      "                           content_types: ['text/*', Application/JSON] }\n"
       "            bypass: [ { methods: [GET], cookies: [ { name: S } ] } ]\n"
       "            no_store: [ { response_headers: [ { name: X-Y, exact_match: z } ] } ]\n"));
   const Route& route = routeOf(*snapshot);
@@ -104,11 +106,34 @@ TEST(CachePolicy, EachFieldReachesTheModel) {
   EXPECT_TRUE(policy.check_content_type);
   EXPECT_EQ(policy.accept_encodings, (Names{"br", "gzip"}));
   EXPECT_EQ(policy.accept_languages, (Names{"de-ch", "fr"}));
+  const policy::Compression compression{.algorithms = {policy::Coding::gzip, policy::Coding::br},
+                                        .min_length = 9,
+                                        .content_types = {"text/", "application/json"},
+                                        .level = 2};
+  EXPECT_EQ(policy.compression, compression);
   ASSERT_EQ(route.bypass_rules.size(), 1u);
   EXPECT_EQ(route.bypass_rules[0].methods, (Names{"GET"}));
   EXPECT_EQ(route.bypass_rules[0].cookies[0].name, "S");
   ASSERT_EQ(route.no_store_rules.size(), 1u);
   EXPECT_EQ(route.no_store_rules[0].response_headers[0].name, "x-y");
+}
+
+TEST(CachePolicy, RequestsAreReducedToTheAlgorithms) {
+  const auto alone = loaded(withPolicy("            compression: { algorithms: [ZSTD, GZIP] }\n"));
+  const policy::RoutePolicy& policy = routeOf(*alone).policy;
+  EXPECT_EQ(policy.accept_encodings, (Names{"zstd", "gzip"}));
+  ASSERT_TRUE(policy.compression.has_value());
+  EXPECT_EQ(policy.compression->min_length, 1024U);
+  EXPECT_EQ(policy.compression->level, std::nullopt);
+  EXPECT_EQ(policy.compression->content_types.front(), "text/");
+  const auto both =
+      loaded(withPolicy("            accept_encodings: [br, gzip]\n"
+                        "            compression: { algorithms: [GZIP] }\n"));
+  EXPECT_EQ(routeOf(*both).policy.accept_encodings, (Names{"br", "gzip"}));
+  EXPECT_NE(findings("            accept_encodings: [br]\n"
+                     "            compression: { algorithms: [BR, GZIP] }\n")
+                .find(".cache.compression.algorithms[1]: is not in accept_encodings"),
+            std::string::npos);
 }
 
 TEST(CachePolicy, MistakesAreNamed) {
@@ -126,6 +151,20 @@ TEST(CachePolicy, MistakesAreNamed) {
       {"min_uses: 16", "min_uses: must be from 1 to 15, not 16"},
       {"accept_encodings: ['*']", "accept_encodings[0]: `*` cannot be a content coding"},
       {"accept_languages: [a, A]", "accept_languages[1]: is given twice"},
+      {"compression: { level: 2 }", "compression.algorithms: is required"},
+      {"compression: { algorithms: [GZIP, GZIP] }", "compression.algorithms[1]: is given twice"},
+      {"compression: { algorithms: [ALGORITHM_UNSPECIFIED] }",
+       "compression.algorithms[0]: must be GZIP, BR or ZSTD"},
+      {"compression: { algorithms: [BR], level: 0 }",
+       "compression.level: must be from 1 to 9, not 0"},
+      {"compression: { algorithms: [BR], level: 10 }",
+       "compression.level: must be from 1 to 9, not 10"},
+      {"compression: { algorithms: [BR], content_types: ['*/*'] }",
+       "compression.content_types[0]: `*/*` is no media type"},
+      {"compression: { algorithms: [BR], content_types: ['text/h*'] }",
+       "compression.content_types[0]: `text/h*` is no media type"},
+      {"compression: { algorithms: [BR], content_types: [text] }",
+       "compression.content_types[0]: `text` is no media type"},
       {"bypass: [ {} ]", "bypass[0]: "},
       {"bypass: [ { response_headers: [ { name: a } ] } ]",
        "bypass[0].response_headers: there is no response yet when requests are looked at"},

@@ -132,8 +132,9 @@ TEST(Examples, TheSchemaUsesOnlyTypesThatTheReaderKnows) {
                             field->message_type()->full_name() == "google.protobuf.Duration";
       const bool text_map = field->is_map() && field->message_type()->map_value()->cpp_type() ==
                                                    FieldDescriptor::CPPTYPE_STRING;
-      const bool repeated_number =
-          field->is_repeated() && scalar && field->cpp_type() != FieldDescriptor::CPPTYPE_STRING;
+      const bool repeated_number = field->is_repeated() && scalar &&
+                                   field->cpp_type() != FieldDescriptor::CPPTYPE_STRING &&
+                                   field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM;
       EXPECT_TRUE((scalar || duration || text_map || isOurs(field->message_type())) &&
                   !repeated_number)
           << field->full_name();

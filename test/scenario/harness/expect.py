@@ -1,8 +1,10 @@
 """Judges messages against what a scenario expects of them."""
 
 import email
+import gzip
 import hashlib
 import re
+import zlib
 
 from harness.wire import pattern
 
@@ -17,9 +19,13 @@ def to_bytes(text):
 
 
 def body_bytes(spec):
-    """The bytes that a scenario means: text, a text many times, or a piece of a pattern."""
+    """The bytes that a scenario means: text, a text many times, a piece of a pattern, or one of
+    these compressed."""
     if spec is None:
         return b""
+    if isinstance(spec, dict) and "gzip" in spec:
+        whole = gzip.compress(body_bytes(spec["gzip"]), mtime=0)
+        return whole[:spec.get("to", len(whole))]
     if isinstance(spec, dict) and "repeat" in spec:
         return to_bytes(spec["repeat"]) * spec["times"]
     if isinstance(spec, dict) and "pattern" in spec:
@@ -79,7 +85,13 @@ def _check_body(what, body, want):
 
 
 def _body_is(body, want):
-    if isinstance(want, dict) and not {"pattern", "repeat"} & set(want):
+    if isinstance(want, dict) and "gunzip" in want:  # whatever the compressor made of it
+        try:
+            return len(body) < len(body_bytes(want["gunzip"])) and \
+                gzip.decompress(body) == body_bytes(want["gunzip"])
+        except (OSError, EOFError, zlib.error):
+            return False
+    if isinstance(want, dict) and not {"pattern", "repeat", "gzip"} & set(want):
         return matches(body.decode("latin-1"), want)
     return body == body_bytes(want)
 
