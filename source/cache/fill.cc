@@ -105,9 +105,8 @@ void Fill::leave(Subscription& subscription) {
   readers_.erase(std::find(readers_.begin(), readers_.end(), &subscription));
   subscription.fill = nullptr;
   subscribers_--;
-  if (subscription.leader && !has_head_ && !readers_.empty()) {
-    readers_.front()->leader = true;  // the response, if it is not stored, is handed over
-  }
+  // Nobody takes the leader's place: a response that is not stored answers its request, which may
+  // have its cookies or credentials. Who else waits is released at the head then.
   if (abandoned()) {
     scope_.request();
   }

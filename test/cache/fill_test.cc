@@ -221,6 +221,24 @@ TEST(Fill, GoesOnWhenItsLeaderLeaves) {
   }
 }
 
+// It answers the leader's request, with the leader's cookies: nobody else may have it.
+TEST(Fill, WhatIsNotStoredGoesWithItsLeader) {
+  CacheWorld w(6, onShards(2), sim::Options());
+  Answer answer;
+  answer.head = "HTTP/1.1 200 OK\r\nCache-Control: private\r\n";
+  w.setScript(always(answer));
+  Got leader;
+  Got other;
+  w.start(0, {.path = "/1", .leaves_at_head = true}, &leader);
+  ASSERT_TRUE(w.run([&] { return w.fetches() == 1; }));
+  w.start(1, {.path = "/1"}, &other);
+  w.finish();
+  EXPECT_EQ(leader.came, Came::left);
+  EXPECT_EQ(other.came, Came::released);
+  EXPECT_EQ(w.fetches(), 1U);
+  EXPECT_EQ(w.inFlight(), 0U);
+}
+
 TEST(Fill, WithoutReadersOnlyWhatIsNearlyDoneGoesOn) {
   CacheWorld::Cut cut;
   cut.max_object_bytes = 128 * kMiB;
