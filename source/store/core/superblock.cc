@@ -20,13 +20,17 @@ struct SuperblockLayout {
   uint32_t formatted_s;
   uint64_t hash_seed;
   Uuid cache_uuid;
+  uint64_t epoch;
+  uint64_t company;
 };
-static_assert(sizeof(SuperblockLayout) == 56);
+static_assert(sizeof(SuperblockLayout) == 72);
 
 constexpr size_t kCrcOffset = kSuperblockBytes - 4;
 // A copy that differs from an intact one in no more bytes than this is the same block with some rot
 // in it; one that differs in more is something else that was written there.
 constexpr size_t kRotBytes = 16;
+// Not the number of a stripe.
+constexpr uint64_t kIdentitySeed = UINT64_MAX;
 
 using Block = std::array<std::byte, kSuperblockBytes>;
 
@@ -63,6 +67,7 @@ Superblock unpack(const Block& block) {
   s.cache_uuid = layout.cache_uuid;
   s.hash_seed = layout.hash_seed;
   s.formatted_s = layout.formatted_s;
+  s.membership = Membership{layout.epoch, layout.company};
   return s;
 }
 
@@ -79,6 +84,10 @@ bool mostlyEqual(const Block& a, const Block& b) {
     different += a[i] != b[i] ? 1 : 0;
   }
   return different <= kRotBytes;
+}
+
+std::string_view textOf(const Uuid& uuid) {
+  return std::string_view(reinterpret_cast<const char*>(uuid.data()), uuid.size());
 }
 
 SuperblockRead refused(SuperblockFault fault, uint32_t version = 0) {
@@ -119,8 +128,11 @@ std::string_view name(SuperblockFault fault) {
 }
 
 uint32_t Superblock::salt() const {
-  const std::string_view uuid(reinterpret_cast<const char*>(cache_uuid.data()), cache_uuid.size());
-  return static_cast<uint32_t>(base::hash64(uuid, stripe));
+  return static_cast<uint32_t>(base::hash64(textOf(cache_uuid), stripe));
+}
+
+uint64_t Superblock::identity() const {
+  return base::hash64(textOf(cache_uuid), kIdentitySeed);
 }
 
 void encodeSuperblock(std::span<std::byte> out, const Superblock& superblock) {
@@ -135,6 +147,8 @@ void encodeSuperblock(std::span<std::byte> out, const Superblock& superblock) {
   layout.formatted_s = superblock.formatted_s;
   layout.hash_seed = superblock.hash_seed;
   layout.cache_uuid = superblock.cache_uuid;
+  layout.epoch = superblock.membership.epoch;
+  layout.company = superblock.membership.company;
   const std::span<std::byte> bytes(block);
   storeStruct(bytes, layout);
   storeStruct(bytes, base::crc32c(bytes.first(kCrcOffset)), kCrcOffset);

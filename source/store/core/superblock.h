@@ -1,6 +1,7 @@
 // The superblock of a stripe's file: whose it is and how it is cut. Two copies of 4096 bytes, at 0
-// and at 32 KiB. It is written when a file is formatted or its number of segments changes, and
-// never otherwise: each reason to refuse a file has a name, and a refused file is not touched.
+// and at 32 KiB. It is written when a file is formatted, when its number of segments or the company
+// of disks changes, and never otherwise: each reason to refuse a file has a name, and a refused
+// file is not touched.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "source/store/core/layout.h"
+#include "source/store/core/membership.h"
 
 namespace store {
 
@@ -28,10 +30,13 @@ struct Superblock {
   Uuid cache_uuid{};       // random, the same in all stripes of a cache; new at every format
   uint64_t hash_seed = 0;  // of the keys' hashes, the same in all stripes of a cache
   uint32_t formatted_s = 0;
+  Membership membership;  // of the directory; in its first stripe alone
   friend bool operator==(const Superblock&, const Superblock&) = default;
 
   // What every checksum in this stripe starts from.
   uint32_t salt() const;
+  // Of the directory's contents.
+  uint64_t identity() const;
 };
 
 enum class SuperblockFault : uint8_t {

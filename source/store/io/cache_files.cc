@@ -38,8 +38,11 @@ std::string stripePath(const std::string& directory, uint32_t stripe, const char
   return directory + "/stripe-" + number + suffix;
 }
 
-std::string makeDirectories(const std::string& path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+std::string makeDirectories(std::string path, bool with_parents) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  for (size_t slash = path.find('/', 1); slash != std::string::npos && with_parents;
        slash = path.find('/', slash + 1)) {
     mkdir(path.substr(0, slash).c_str(), 0755);
   }
@@ -60,34 +63,37 @@ int openFile(const std::string& path, int flags) {
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0640);
 }
 
-// The two copies of a superblock, as far as the file has them; of any geometry if none is expected.
+// The two copies of a superblock, as far as the file has them.
 SuperblockRead readSuperblock(int fd, const Geometry* expected) {
   alignas(kPageBytes) std::array<std::byte, 2 * kSuperblockBytes> bytes;
   const std::span<std::byte> first = std::span(bytes).first(kSuperblockBytes);
   const std::span<std::byte> second = std::span(bytes).last(kSuperblockBytes);
   const ssize_t a = pread(fd, first.data(), first.size(), 0);
   const ssize_t b = pread(fd, second.data(), second.size(), kSuperblockCopyOffset);
-  const std::span<std::byte> got_first = first.first(a > 0 ? static_cast<size_t>(a) : 0);
-  const std::span<std::byte> got_second = second.first(b > 0 ? static_cast<size_t>(b) : 0);
-  return expected != nullptr ? decodeSuperblock(got_first, got_second, *expected)
-                             : decodeSuperblock(got_first, got_second);
+  const std::span<const std::byte> read_a = first.first(a > 0 ? static_cast<size_t>(a) : 0);
+  const std::span<const std::byte> read_b = second.first(b > 0 ? static_cast<size_t>(b) : 0);
+  return expected == nullptr ? decodeSuperblock(read_a, read_b)
+                             : decodeSuperblock(read_a, read_b, *expected);
 }
 
-// Where the configuration leaves the cut open, that of the cache that is there stands, so that
-// another max_size_bytes does not ask for another cut.
-StripeCut cutLike(const CacheLayout& layout) {
-  uint32_t stripes = layout.stripes;
-  uint64_t segment_bytes = layout.segment_bytes;
-  const int fd = ::open(stripePath(layout.directory, 0, ".data").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const SuperblockRead found = readSuperblock(fd, nullptr);
-    close(fd);
-    if (found.superblock.has_value()) {
-      stripes = stripes != 0 ? stripes : found.superblock->stripe_count;
-      segment_bytes = segment_bytes != 0 ? segment_bytes : found.superblock->segment_bytes;
-    }
+// Of the directory's first stripe, if there is one that is intact.
+std::optional<Superblock> lookAt(const std::string& directory) {
+  const int fd = ::open(stripePath(directory, 0, ".data").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return std::nullopt;
   }
-  return cutCache(layout.max_size_bytes, stripes, segment_bytes);
+  const SuperblockRead read = readSuperblock(fd, nullptr);
+  close(fd);
+  return read.superblock;
+}
+
+std::string newIdentity(Superblock& superblock, const std::string& path) {
+  const ssize_t got = getrandom(superblock.cache_uuid.data(), superblock.cache_uuid.size(), 0);
+  return got < 0 ? because(path, "get random bytes for") : std::string();
+}
+
+uint64_t logBytes(const Superblock& superblock) {
+  return kDataOffset + uint64_t{superblock.segment_count} * superblock.segment_bytes;
 }
 
 std::string writeSuperblock(int fd, const Superblock& superblock, const std::string& path) {
@@ -121,6 +127,16 @@ std::string refusal(const std::string& path, const SuperblockRead& read) {
   return path +
          ": is not a Ringfence cache file; it is left alone. Point `path` to a directory of "
          "its own";
+}
+
+// Cuts off what lies behind the last segment.
+std::string trim(int fd, uint64_t bytes, const std::string& path) {
+  struct stat s{};
+  if (fstat(fd, &s) == 0 && static_cast<uint64_t>(s.st_size) <= bytes) {
+    return {};
+  }
+  const bool done = ftruncate(fd, static_cast<off_t>(bytes)) == 0 && fdatasync(fd) == 0;
+  return done ? std::string() : because(path, "shorten");
 }
 
 // Reserves the whole file, so that later writes never extend it.
@@ -183,32 +199,61 @@ CacheFiles::~CacheFiles() {
   }
 }
 
-std::string CacheFiles::lock(const std::string& directory) {
-  const std::string path = directory + "/lock";
+std::optional<uint64_t> CacheFiles::seedIn(const std::string& directory) {
+  const std::optional<Superblock> found = lookAt(directory);
+  return found.has_value() ? std::optional<uint64_t>(found->hash_seed) : std::nullopt;
+}
+
+std::string CacheFiles::lock() {
+  const std::string path = directory_ + "/lock";
   lock_fd_ = openFile(path, 0);
   if (lock_fd_ < 0) {
     return because(path, "open (is the directory writable by this user?)");
   }
   if (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    return directory + ": is in use by another process; every cache needs a directory of its own";
+    return directory_ + ": is in use by another process; every cache needs a directory of its own";
   }
   return {};
 }
+
+namespace {
+
+// How the directory is cut: as it is, where the configuration leaves it open, else as the size
+// suits.
+std::string planCut(const CacheLayout& layout, StripeCut& cut) {
+  const std::optional<Superblock> found = lookAt(layout.directory);
+  const bool keep_count = layout.stripes == 0 && found.has_value();
+  const bool keep_segments = layout.segment_bytes == 0 && found.has_value();
+  const uint32_t stripes = keep_count ? found->stripe_count : layout.stripes;
+  const uint64_t segment_bytes = keep_segments ? found->segment_bytes : layout.segment_bytes;
+  cut = cutCache(layout.max_size_bytes, stripes, segment_bytes);
+  if (cut.stripe_count != 0) {
+    return {};
+  }
+  if (keep_count || keep_segments) {
+    return layout.directory + ": max_size_bytes is too small: its " + std::to_string(stripes) +
+           " stripes need at least " +
+           std::to_string(stripes * (kDataOffset + kMinSegments * segment_bytes)) +
+           " bytes; delete the directory to start cold with fewer";
+  }
+  return layout.directory + ": max_size_bytes is too small: at least " +
+         std::to_string(kMinCacheBytes) + " bytes are needed for one stripe";
+}
+
+}  // namespace
 
 CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
   Opened result;
   std::unique_ptr<CacheFiles> files(new CacheFiles());
   StripePlan plan;
-  plan.cut = cutLike(layout);
-  if (plan.cut.stripe_count == 0) {
-    result.error = layout.directory + ": max_size_bytes is too small: at least " +
-                   std::to_string(kMinCacheBytes) + " bytes are needed for one stripe";
-    return result;
-  }
+  files->directory_ = layout.directory;
   files->direct_ = layout.direct_io || layout.sendfile;
-  result.error = makeDirectories(layout.directory);
+  result.error = planCut(layout, plan.cut);
   if (result.error.empty()) {
-    result.error = files->lock(layout.directory);
+    result.error = makeDirectories(layout.directory, layout.make_parents);
+  }
+  if (result.error.empty()) {
+    result.error = files->lock();
   }
   if (result.error.empty() && layout.sendfile) {
     result.error = checkHeldPages(layout.directory);
@@ -227,8 +272,54 @@ CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
   return result;
 }
 
+namespace {
+
+// A new superblock for a stripe of the directory that `plan` describes.
+std::string format(const CacheLayout& layout, uint32_t stripe, const StripePlan& plan,
+                   const std::string& path, Superblock& out) {
+  out = Superblock();
+  out.stripe = stripe;
+  out.stripe_count = plan.cut.stripe_count;
+  out.segment_bytes = plan.cut.segment_bytes;
+  out.formatted_s = layout.now_s;
+  if (plan.like.has_value()) {
+    out.cache_uuid = plan.like->cache_uuid;
+    out.hash_seed = plan.like->hash_seed;
+    return {};
+  }
+  if (layout.hash_seed.has_value()) {
+    out.hash_seed = *layout.hash_seed;
+  } else if (getrandom(&out.hash_seed, sizeof out.hash_seed, 0) < 0) {
+    return because(path, "get random bytes for");
+  }
+  return newIdentity(out, path);
+}
+
+// What the stripe's superblock is to be: as found, or new. An error if the file is not ours.
+std::string identify(const CacheLayout& layout, const SuperblockRead& read, const StripePlan& plan,
+                     uint32_t stripe, const std::string& path, Superblock& out) {
+  if (!read.superblock.has_value()) {
+    return read.fault == SuperblockFault::blank ? format(layout, stripe, plan, path, out)
+                                                : refusal(path, read);
+  }
+  out = *read.superblock;
+  const uint64_t seed =
+      plan.like.has_value() ? plan.like->hash_seed : layout.hash_seed.value_or(out.hash_seed);
+  if (out.hash_seed != seed) {
+    return path + ": belongs to another cache than the other " +
+           (plan.like.has_value() ? "files of its directory" : "disks of this one") +
+           "; delete the directory to start cold";
+  }
+  if (plan.like.has_value() && plan.like->cache_uuid != out.cache_uuid) {
+    return format(layout, stripe, plan, path, out);  // giveUp() has been interrupted
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, StripePlan& plan) {
-  const std::string path = stripePath(layout.directory, stripe, ".data");
+  const std::string path = stripePath(directory_, stripe, ".data");
   StripeFiles s;
   s.data_fd = openFile(path, direct_ ? O_DIRECT : 0);
   if (s.data_fd < 0 && errno == EINVAL && direct_) {
@@ -240,42 +331,29 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   }
   stripes_.push_back(s);  // closed by the destructor from here on
   StripeFiles& kept = stripes_.back();
-  const Geometry expected{stripe, plan.cut.stripe_count, plan.cut.segment_bytes};
-  const SuperblockRead read = readSuperblock(kept.data_fd, &expected);
+  const Geometry geometry{stripe, plan.cut.stripe_count, plan.cut.segment_bytes};
+  const SuperblockRead read = readSuperblock(kept.data_fd, &geometry);
+  blank_ = stripe == 0 ? !read.superblock.has_value() : blank_;
   Superblock superblock;
-  if (read.superblock.has_value()) {
-    superblock = *read.superblock;
-    if (plan.like.has_value() && plan.like->cache_uuid != superblock.cache_uuid) {
-      return path +
-             ": belongs to another cache than the other files of its directory; delete the "
-             "directory to start cold";
-    }
-  } else if (read.fault == SuperblockFault::blank) {
-    superblock.stripe = stripe;
-    superblock.stripe_count = plan.cut.stripe_count;
-    superblock.segment_bytes = plan.cut.segment_bytes;
-    superblock.formatted_s = layout.now_s;
-    if (plan.like.has_value()) {
-      superblock.cache_uuid = plan.like->cache_uuid;
-      superblock.hash_seed = plan.like->hash_seed;
-    } else if (getrandom(superblock.cache_uuid.data(), superblock.cache_uuid.size(), 0) < 0 ||
-               getrandom(&superblock.hash_seed, sizeof superblock.hash_seed, 0) < 0) {
-      return because(path, "get random bytes for");
-    }
-  } else {
-    return refusal(path, read);
-  }
-  superblock.segment_count = plan.cut.segments_per_stripe;
-  const uint64_t bytes =
-      kDataOffset + uint64_t{superblock.segment_count} * superblock.segment_bytes;
-  std::string error = preallocate(kept.data_fd, bytes, path);
-  if (error.empty() && read.superblock != superblock) {
-    error = writeSuperblock(kept.data_fd, superblock, path);
+  std::string error = identify(layout, read, plan, stripe, path, superblock);
+  if (error.empty() && read.superblock.has_value()) {
+    error = trim(kept.data_fd, logBytes(*read.superblock), path);
   }
   if (!error.empty()) {
     return error;
   }
-  bytes_ += bytes;
+  superblock.segment_count = plan.cut.segments_per_stripe;
+  error = preallocate(kept.data_fd, logBytes(superblock), path);
+  if (error.empty() && read.superblock != superblock) {
+    error = writeSuperblock(kept.data_fd, superblock, path);
+  }
+  if (error.empty()) {
+    error = trim(kept.data_fd, logBytes(superblock), path);
+  }
+  if (!error.empty()) {
+    return error;
+  }
+  bytes_ += logBytes(superblock);
   plan.like = superblock;
   kept.superblock = superblock;
   if (layout.sendfile) {
@@ -284,16 +362,70 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
       return error;
     }
   }
+  return openNotes(stripe);
+}
+
+// Snapshots and journals.
+std::string CacheFiles::openNotes(uint32_t stripe) {
   constexpr std::array<const char*, 2> kIndex{".index-a", ".index-b"};
   constexpr std::array<const char*, 2> kPurge{".purge-a", ".purge-b"};
+  StripeFiles& kept = stripes_.back();
   for (size_t i = 0; i < 2; i++) {
-    kept.snapshot_fds[i] = openFile(stripePath(layout.directory, stripe, kIndex[i]), 0);
-    kept.journal_fds[i] = openFile(stripePath(layout.directory, stripe, kPurge[i]), 0);
+    kept.snapshot_fds[i] = openFile(stripePath(directory_, stripe, kIndex[i]), 0);
+    kept.journal_fds[i] = openFile(stripePath(directory_, stripe, kPurge[i]), 0);
     if (kept.snapshot_fds[i] < 0 || kept.journal_fds[i] < 0) {
-      return because(layout.directory, "open the index and purge files in");
+      return because(directory_, "open the index and purge files in");
     }
   }
   return {};
+}
+
+// Company.
+
+Member CacheFiles::member() const {
+  const Superblock& first = stripes_[0].superblock;
+  return Member{first.identity(), first.membership, blank_};
+}
+
+std::string CacheFiles::setMembership(const Membership& membership) {
+  StripeFiles& first = stripes_[0];
+  Superblock changed = first.superblock;
+  changed.membership = membership;
+  if (changed == first.superblock) {
+    return {};
+  }
+  std::string error = writeSuperblock(first.data_fd, changed, stripePath(directory_, 0, ".data"));
+  if (error.empty()) {
+    first.superblock = changed;
+  }
+  return error;
+}
+
+std::string CacheFiles::giveUp(uint32_t now_s) {
+  Superblock fresh;
+  std::string error = newIdentity(fresh, directory_);
+  // In this order: a stripe that differs from the first has not been given up yet.
+  for (uint32_t i = 0; i < stripes_.size() && error.empty(); i++) {
+    StripeFiles& stripe = stripes_[i];
+    Superblock changed = stripe.superblock;
+    changed.cache_uuid = fresh.cache_uuid;
+    changed.formatted_s = now_s;
+    changed.membership = Membership();
+    error = writeSuperblock(stripe.data_fd, changed, stripePath(directory_, i, ".data"));
+    if (error.empty()) {
+      stripe.superblock = changed;
+    }
+  }
+  // Of the old identity: of no use, and not missed if they stay.
+  for (const StripeFiles& stripe : stripes_) {
+    for (const int fd : {stripe.snapshot_fds[0], stripe.snapshot_fds[1], stripe.journal_fds[0],
+                         stripe.journal_fds[1]}) {
+      const int shortened = ftruncate(fd, 0);
+      static_cast<void>(shortened);
+    }
+  }
+  blank_ = error.empty();
+  return error;
 }
 
 }  // namespace store

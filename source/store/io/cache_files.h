@@ -1,14 +1,19 @@
-// The files of one cache directory: found, checked, made and locked when the process starts, on the
-// control thread. What another program or another version wrote is refused, never overwritten.
+// The files of one directory of a cache: found, checked, made and locked on the control thread.
+// What another program or another version wrote is refused, never overwritten. How a directory is
+// cut into stripes and segments stays as it was found, unless the configuration insists.
 //
 //   DIR/lock                    held while the process runs
 //   DIR/stripe-NNN.data         preallocated; superblock and segments
 //   DIR/stripe-NNN.index-a, -b  snapshots
 //   DIR/stripe-NNN.purge-a, -b  purge journal
+//
+// A log's file is never longer than its superblock says: what a smaller size has cut off must not
+// come back when it grows again.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +31,10 @@ struct CacheLayout {
   // Bodies are sent from the page cache (disk_io: SENDFILE). Records are written past it all the
   // same, whatever direct_io says (cached_data.h).
   bool sendfile = false;
-  uint32_t now_s = 0;  // Unix seconds, for new superblocks
+  uint32_t now_s = 0;        // Unix seconds, for new superblocks
+  bool make_parents = true;  // false: a parent that is missing is an error
+  // Of the cache: a directory with another seed is refused. Absent: as found, or a new one.
+  std::optional<uint64_t> hash_seed;
 };
 
 // Owns the descriptors and the lock.
@@ -39,18 +47,31 @@ class CacheFiles {
     std::string warning;  // such as a file system without direct I/O
   };
   static Opened open(const CacheLayout& layout);
+  // The seed in the directory, if its first stripe is intact. Looks, and changes nothing.
+  static std::optional<uint64_t> seedIn(const std::string& directory);
   ~CacheFiles();
 
   const std::vector<StripeFiles>& stripes() const { return stripes_; }
   bool direct() const { return direct_; }
   uint64_t bytes() const { return bytes_; }
+  const std::string& directory() const { return directory_; }
+
+  Member member() const;
+  // Durable when it returns; an error is a sentence.
+  std::string setMembership(const Membership& membership);
+  // Gives up all contents: the directory gets a new identity, under which nothing in it is found.
+  // Before its stripes are used.
+  std::string giveUp(uint32_t now_s);
 
  private:
   CacheFiles() = default;
-  std::string lock(const std::string& directory);
+  std::string lock();
   std::string openStripe(const CacheLayout& layout, uint32_t stripe, struct StripePlan& plan);
+  std::string openNotes(uint32_t stripe);
 
+  std::string directory_;
   int lock_fd_ = -1;
+  bool blank_ = false;  // formatted by this object
   bool direct_ = true;
   uint64_t bytes_ = 0;
   std::vector<StripeFiles> stripes_;

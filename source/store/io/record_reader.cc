@@ -31,7 +31,8 @@ size_t RecordReader::rowOf(RecordFile file, Location at) {
 
 SharedRead* RecordReader::find(RecordFile file, Location at) const {
   for (SharedRead* read = rows_[rowOf(file, at)]; read != nullptr; read = read->next) {
-    if (read->file.fd == file.fd && read->at == at) {
+    // A number of a descriptor may come again, for another disk's file.
+    if (read->file.fd == file.fd && read->file.salt == file.salt && read->at == at) {
       return read;
     }
   }

@@ -27,6 +27,7 @@ Superblock make() {
   }
   s.hash_seed = 0x1122334455667788;
   s.formatted_s = 1'800'000'000;
+  s.membership = Membership{3, 0x99aabbccddeeff00};
   return s;
 }
 

@@ -154,6 +154,77 @@ TEST_F(CacheDirectory, KeepsItsIdentityWhenItGrows) {
   EXPECT_EQ(opened.files->stripes()[0].superblock.formatted_s, 1000U);
 }
 
+TEST_F(CacheDirectory, KeepsItsCutWhenItsSizeWouldMakeAnother) {
+  layout_.stripes = 0;
+  layout_.segment_bytes = 0;
+  layout_.max_size_bytes = uint64_t{64} << 20;
+  Superblock before;
+  {
+    const CacheFiles::Opened opened = CacheFiles::open(layout_);
+    ASSERT_EQ(opened.error, "");
+    before = opened.files->stripes()[0].superblock;
+  }
+  for (const uint64_t mebibytes : {256, 600, 40}) {
+    layout_.max_size_bytes = mebibytes << 20;
+    const CacheFiles::Opened opened = CacheFiles::open(layout_);
+    ASSERT_EQ(opened.error, "") << mebibytes;
+    const Superblock& now = opened.files->stripes()[0].superblock;
+    EXPECT_EQ(now.stripe_count, before.stripe_count);
+    EXPECT_EQ(now.segment_bytes, before.segment_bytes);
+    EXPECT_EQ(now.cache_uuid, before.cache_uuid);
+    EXPECT_EQ(opened.files->stripes().size(), before.stripe_count);
+    EXPECT_LE(opened.files->bytes(), layout_.max_size_bytes);
+    EXPECT_GT(opened.files->bytes(),
+              layout_.max_size_bytes - uint64_t{now.segment_bytes} * now.stripe_count);
+  }
+}
+
+TEST_F(CacheDirectory, TooSmallForItsCutIsRefusedAndLeftAlone) {
+  layout_.stripes = 4;
+  layout_.max_size_bytes = 4 * kMinCacheBytes;
+  make();
+  const std::string bytes = contents(data(3));
+  layout_.stripes = 0;
+  layout_.max_size_bytes = 4 * kMinCacheBytes - 1;
+  expectRefused(layout_.directory, "too small", std::to_string(4 * kMinCacheBytes));
+  EXPECT_EQ(contents(data(3)), bytes);
+  layout_.max_size_bytes = 4 * kMinCacheBytes;
+  EXPECT_EQ(CacheFiles::open(layout_).error, "");
+}
+
+// What a smaller size cut off may have been purged since: it must not come back.
+TEST_F(CacheDirectory, WhatIsCutOffDoesNotComeBack) {
+  const uint64_t small = layout_.max_size_bytes;
+  const uint64_t large = small + 8 * kMinSegmentBytes;
+  const size_t last = kDataOffset + (kMinSegments + 3) * size_t{kMinSegmentBytes};
+  layout_.max_size_bytes = large;
+  make();
+  std::string bytes = contents(data(0));
+  ASSERT_GT(bytes.size(), last);
+  bytes.replace(last, 5, "alive");
+  write(data(0), bytes);
+  layout_.max_size_bytes = small;
+  make();
+  EXPECT_EQ(contents(data(0)).size(), kDataOffset + kMinSegments * size_t{kMinSegmentBytes});
+  layout_.max_size_bytes = large;
+  make();
+  EXPECT_EQ(contents(data(0)).substr(last, 5), std::string(5, '\0'));
+}
+
+// As a crash leaves it: the superblock says less than the file has.
+TEST_F(CacheDirectory, TheSuperblockSaysWhatBelongsToTheLog) {
+  make();
+  std::string bytes = contents(data(0));
+  const size_t end = bytes.size();
+  bytes.resize(end + 3 * size_t{kMinSegmentBytes}, 'x');
+  write(data(0), bytes);
+  layout_.max_size_bytes += 8 * kMinSegmentBytes;
+  make();
+  bytes = contents(data(0));
+  EXPECT_EQ(bytes.size(), end + 4 * size_t{kMinSegmentBytes});
+  EXPECT_EQ(bytes.find('x', end), std::string::npos);
+}
+
 TEST_F(CacheDirectory, OfTheLeastSizeAndOneByteLess) {
   layout_.stripes = 1;
   layout_.max_size_bytes = kMinCacheBytes - 1;
