@@ -36,6 +36,16 @@ struct ListenerInfo {
   std::string steering;  // what is in force and why
 };
 
+// A directory of a cache that the configuration names.
+struct DiskInfo {
+  std::string cache;
+  std::string path;
+  uint64_t max_size_bytes = 0;
+  std::string why_not;    // a sentence; empty: it is used
+  uint64_t failures = 0;  // times that it could not be opened
+  bool leaving = false;   // the configuration no longer names it, but requests still use it
+};
+
 // One attempt to load a configuration.
 struct ReloadReport {
   uint64_t number = 0;  // counts attempts, from 1; the start is 1
@@ -115,6 +125,7 @@ class Control {
   virtual const std::string& bootstrapJson() = 0;
   virtual int64_t configLoadedUnixS() = 0;
   virtual std::vector<ListenerInfo> listeners() = 0;
+  virtual std::vector<DiskInfo> disks() = 0;
   virtual const std::vector<ReloadReport>& reloads() = 0;  // the last 32, oldest first
 
   // One entry a shard, in order.

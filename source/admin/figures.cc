@@ -238,6 +238,32 @@ constexpr Figure<shard::CacheReport> kCache[] = {
      &shard::CacheReport::disk_outages},
 };
 
+constexpr Figure<shard::DiskFigures> kDisk[] = {
+    {gauge, "stripes", "Stripes of the disk", &shard::DiskFigures::stripes},
+    {gauge, "index_entries", "Objects on the disk", &shard::DiskFigures::index_entries},
+    {gauge, "capacity_bytes", "Bytes of the disk's segments", &shard::DiskFigures::capacity_bytes},
+    {gauge, "used_bytes", "Bytes of the disk's segments in use", &shard::DiskFigures::used_bytes},
+    {gauge, "segments_free", "Segments of the disk that are free",
+     &shard::DiskFigures::segments_free},
+    {gauge, "segments_bad", "Segments of the disk given up after write errors",
+     &shard::DiskFigures::segments_bad},
+    {gauge, "stripes_recovering", "Stripes of the disk whose contents are not known yet",
+     &shard::DiskFigures::stripes_recovering},
+    {gauge, "segments_to_recover", "Segments of these that have not been dealt with",
+     &shard::DiskFigures::segments_to_recover},
+    {gauge, "stripes_not_written", "Stripes for whose writes the disk is out of use",
+     &shard::DiskFigures::stripes_not_written},
+    {gauge, "shards_not_reading", "Shards for whose reads the disk is out of use",
+     &shard::DiskFigures::shards_not_reading},
+    {counter, "outages", "Times that the disk was taken out of use", &shard::DiskFigures::outages},
+    {counter, "writes", "Writes to the disk", &shard::DiskFigures::writes},
+    {counter, "written_bytes", "Bytes written to the disk", &shard::DiskFigures::written_bytes},
+    {counter, "write_errors", "Writes to the disk that failed", &shard::DiskFigures::write_errors},
+    {counter, "segments_reclaimed", "Segments of the disk that were made free",
+     &shard::DiskFigures::segments_reclaimed},
+};
+static_assert(holds<shard::DiskFigures>(std::size(kDisk), 0), "a new member needs a row");
+
 constexpr Figure<shard::ShardStats> kShard[] = {
     {gauge, "buffer_bytes_in_use", "Buffer memory that is lent out",
      &shard::ShardStats::buffer_bytes_in_use},
@@ -388,6 +414,9 @@ std::span<const Figure<cache::StripeStats>> stripeFigures() {
 }
 std::span<const Figure<shard::CacheReport>> cacheFigures() {
   return kCache;
+}
+std::span<const Figure<shard::DiskFigures>> diskFigures() {
+  return kDisk;
 }
 std::span<const Figure<shard::ShardStats>> shardFigures() {
   return kShard;

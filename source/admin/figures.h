@@ -32,6 +32,7 @@ std::span<const Figure<cache::RamStats>> ramFigures();
 std::span<const Figure<cache::ShardCacheStats>> lookupFigures();
 std::span<const Figure<cache::StripeStats>> stripeFigures();
 std::span<const Figure<shard::CacheReport>> cacheFigures();
+std::span<const Figure<shard::DiskFigures>> diskFigures();
 std::span<const Figure<shard::ShardStats>> shardFigures();
 std::span<const Figure<upstream::ClusterStats>> clusterFigures();
 std::span<const Figure<upstream::ClusterGauges, uint32_t>> clusterGauges();

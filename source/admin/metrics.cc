@@ -165,6 +165,10 @@ void collectCache(Collector& out, const shard::CacheReport& cache, base::ShardId
   out.shard("cache", purgeFigures(), labels, id, cache.purges);
   out.shard("cache", scrubFigures(), labels, id, cache.scrub);
   out.shard("cache", writeFigures(), labels, id, cache.writes);
+  for (const shard::DiskReport& disk : cache.disks) {
+    out.shard("cache", diskFigures(), Labels{{"cache", cache.name}, {"directory", disk.path}}, id,
+              disk.figures);
+  }
   out.histogram(time("cache", "disk_write_time", "Time that a write to a disk took"), labels, id,
                 cache.writes.latency_ns);
   out.histogram(time("cache", "call_time", "Time that a call to another shard took"), labels, id,
@@ -214,6 +218,16 @@ void collectProcess(Collector& out, const ProcessFigures& process) {
               process.memory_allocated_bytes);
   out.process({Kind::gauge, "server", "memory_heap_bytes", "Memory that the allocator holds"},
               process.memory_heap_bytes);
+  for (const DiskInfo& disk : process.disks) {
+    if (disk.leaving) {
+      continue;
+    }
+    const Labels labels{{"cache", disk.cache}, {"directory", disk.path}};
+    out.sum({Kind::gauge, "cache", "in_use", "1 if the directory is used"}, labels,
+            disk.why_not.empty() ? 1 : 0);
+    out.sum({Kind::counter, "cache", "open_failures", "Times that the directory could not be used"},
+            labels, disk.failures);
+  }
   out.process({Kind::counter, "config", "load_attempts", "Configurations loaded, or tried to be"},
               process.reload_attempts);
   out.process({Kind::gauge, "config", "last_load_successful", "1 if the last attempt succeeded"},

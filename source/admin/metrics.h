@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "source/admin/command.h"
+#include "source/admin/control.h"
 #include "source/shard/stats.h"
 #include "source/telemetry/counters.h"
 #include "source/telemetry/histogram.h"
@@ -68,6 +69,7 @@ struct ProcessFigures {
   uint64_t reload_attempts = 0;
   bool last_reload_ok = true;
   uint64_t last_reload_unix_s = 0;
+  std::vector<DiskInfo> disks;
 };
 
 // Sorted by name. The series borrow from `shards`.

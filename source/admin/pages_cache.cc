@@ -1,9 +1,7 @@
-// The caches: what they hold, purging, and explaining what a request would get.
+// The caches: purging, listing, and explaining what a request would get.
 #include <algorithm>
 #include <charconv>
-#include <map>
 
-#include "source/admin/figures.h"
 #include "source/admin/json.h"
 #include "source/admin/pages.h"
 #include "source/http/codec.h"
@@ -12,75 +10,6 @@
 
 namespace admin {
 namespace {
-
-using shard::CacheReport;
-
-// One cache over all shards.
-struct CacheSum {
-  CacheReport report;
-  std::string path;
-};
-
-template <class Owner>
-void addFigures(std::span<const Figure<Owner>> figures, Owner& into, const Owner& from) {
-  for (const Figure<Owner>& figure : figures) {
-    into.*figure.member += from.*figure.member;
-  }
-}
-
-std::vector<CacheReport> sumCaches(const std::vector<shard::ShardStats>& shards) {
-  std::map<std::string_view, CacheReport> by_name;
-  for (const shard::ShardStats& shard : shards) {
-    for (const CacheReport& from : shard.caches) {
-      CacheReport& into = by_name[from.name];
-      into.name = from.name;
-      into.disk_io = from.disk_io;
-      into.stripes_owned += from.stripes_owned;
-      into.disk_trouble += into.disk_trouble.empty() ? from.disk_trouble : std::string();
-      addFigures(cacheFigures(), into, from);
-      addFigures(ramFigures(), into.memory, from.memory);
-      addFigures(lookupFigures(), into.lookups, from.lookups);
-      addFigures(stripeFigures(), into.stripe, from.stripe);
-      addFigures(purgeFigures(), into.purges, from.purges);
-      addFigures(scrubFigures(), into.scrub, from.scrub);
-      addFigures(writeFigures(), into.writes, from.writes);
-    }
-  }
-  std::vector<CacheReport> out;
-  for (auto& [name, report] : by_name) {
-    out.push_back(std::move(report));
-  }
-  return out;
-}
-
-// Visits name and value of every figure of a cache.
-template <class Visit>
-void eachFigure(const CacheReport& cache, Visit visit) {
-  const auto table = [&visit]<class Owner>(std::span<const Figure<Owner>> figures,
-                                           const Owner& owner) {
-    for (const Figure<Owner>& figure : figures) {
-      visit(figure.name, owner.*figure.member);
-    }
-  };
-  visit("stripes", uint64_t{cache.stripes_owned});
-  table(cacheFigures(), cache);
-  table(ramFigures(), cache.memory);
-  table(lookupFigures(), cache.lookups);
-  table(stripeFigures(), cache.stripe);
-  table(purgeFigures(), cache.purges);
-  table(scrubFigures(), cache.scrub);
-  table(writeFigures(), cache.writes);
-}
-
-// Whether the disk is in use, and why not.
-std::string diskText(const CacheReport& cache) {
-  if (!cache.disk_trouble.empty()) {
-    return "out of use (" + cache.disk_trouble + ")";
-  }
-  return cache.stripes_recovering == 0
-             ? "in use"
-             : "recovering, " + std::to_string(cache.segments_to_recover) + " segments to go";
-}
 
 const config::CacheConfig* findCache(const config::Snapshot& snapshot, std::string_view name) {
   const auto at = std::ranges::find(snapshot.caches, name, &config::CacheConfig::name);
@@ -326,41 +255,6 @@ void writeObject(JsonWriter& out, const LookupReport& report, base::UnixSeconds 
 }
 
 }  // namespace
-
-rt::Task<Reply> cachePage(Context& context, const Arguments& arguments) {
-  const std::vector<shard::ShardStats> shards = co_await context.control.collectStats();
-  const config::Snapshot& snapshot = context.control.snapshot();
-  const std::vector<CacheReport> caches = sumCaches(shards);
-  if (!wantsJson(arguments)) {
-    std::string out;
-    for (const CacheReport& cache : caches) {
-      const config::CacheConfig* config = findCache(snapshot, cache.name);
-      out += cache.name + "::path::" + (config == nullptr ? "" : config->path) + "\n";
-      out += cache.name + "::disk_io::" + cache.disk_io + "\n";
-      out += cache.name + "::disk::" + diskText(cache) + "\n";
-      eachFigure(cache, [&](std::string_view name, uint64_t value) {
-        out += cache.name + "::" + std::string(name) + "::" + std::to_string(value) + "\n";
-      });
-    }
-    co_return text(200, std::move(out));
-  }
-  JsonWriter out;
-  out.beginObject();
-  out.beginArray("caches");
-  for (const CacheReport& cache : caches) {
-    const config::CacheConfig* config = findCache(snapshot, cache.name);
-    out.beginObject();
-    out.member("name", cache.name);
-    out.member("path", config == nullptr ? std::string_view() : config->path);
-    out.member("disk_io", cache.disk_io);
-    out.member("disk", diskText(cache));
-    eachFigure(cache, [&out](std::string_view name, uint64_t value) { out.member(name, value); });
-    out.endObject();
-  }
-  out.endArray();
-  out.endObject();
-  co_return json(out.take());
-}
 
 rt::Task<Reply> purgePage(Context& context, const Arguments& arguments) {
   if (std::optional<Reply> problem = refusePurge(arguments)) {

@@ -40,6 +40,7 @@ ProcessFigures processFigures(Context& context) {
   figures.shards = info.shards;
   figures.memory_allocated_bytes = memory.allocated_bytes;
   figures.memory_heap_bytes = memory.heap_bytes;
+  figures.disks = context.control.disks();
   if (!reloads.empty()) {
     figures.reload_attempts = reloads.back().number;
     figures.last_reload_ok = reloads.back().ok;

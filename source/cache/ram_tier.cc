@@ -111,6 +111,19 @@ void RamTier::dropOutdated(RamObject& object) {
   leave(object);
 }
 
+void RamTier::dropStripes(uint16_t first, uint16_t count) {
+  for (RamObject*& chain : table_) {
+    RamObject* next = nullptr;
+    for (RamObject* object = chain; object != nullptr; object = next) {
+      next = object->chain;
+      const uint16_t stripe = base::index(object->stripe);
+      if (stripe >= first && stripe - first < count) {
+        leave(*object);
+      }
+    }
+  }
+}
+
 void RamTier::leave(RamObject& object) {
   policy_.remove(&object);
   unchain(object);
@@ -136,7 +149,7 @@ bool RamTier::makeRoom(uint64_t bytes) {
 }
 
 RamObject* RamTier::insert(const store::RecordView& record, std::span<const std::byte> bytes,
-                           const store::Entry& entry) {
+                           const store::Entry& entry, base::StripeId stripe) {
   const uint64_t length = record.bodyAt() + record.body.size();
   const uint64_t total = sizeof(RamObject) + length;
   if (!policy_.accepts(total)) {
@@ -167,6 +180,7 @@ RamObject* RamTier::insert(const store::RecordView& record, std::span<const std:
   object->fingerprint = record.hash().lo;
   object->hash = record.hash();
   object->entry = entry;
+  object->stripe = stripe;
   object->kind = record.kind();
   object->object_id = record.header.object_id;
   object->object_length = record.header.object_length;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "source/base/hash.h"
+#include "source/base/types.h"
 #include "source/cache/object.h"
 #include "source/store/core/entry.h"
 #include "source/store/core/ghost.h"
@@ -28,7 +29,8 @@ namespace cache {
 // One copy. The record's bytes follow the struct in the same allocation.
 struct RamObject : store::RamNode {
   base::Hash128 hash;
-  store::Entry entry;  // what the index must still have
+  store::Entry entry;       // what the index must still have
+  base::StripeId stripe{};  // the index of which stripe
   store::RecordKind kind = store::RecordKind::object;
   std::string_view key;
   std::span<const std::byte> meta;
@@ -84,7 +86,9 @@ class RamTier {
   bool isWorthCopying(base::Hash128 hash, uint64_t bytes);
   // Copies a verified record. nullptr when it is too large, or nothing could make room.
   RamObject* insert(const store::RecordView& record, std::span<const std::byte> bytes,
-                    const store::Entry& entry);
+                    const store::Entry& entry, base::StripeId stripe = base::StripeId{0});
+  // What was copied from these stripes is not found any more.
+  void dropStripes(uint16_t first, uint16_t count);
   uint64_t usedBytes() const { return policy_.usedBytes() + policy_.leavingBytes(); }
   uint64_t budgetBytes() const { return policy_.budgetBytes(); }
   uint64_t count() const { return policy_.count(); }

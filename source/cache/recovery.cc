@@ -27,7 +27,7 @@ rt::Task<void> Recovery::recoverSome() {
       recovered_++;
       store::addTo(sum_, report.value());
     } else if (events_ != nullptr && !scope.requested()) {
-      events_->notRecovered(disk_, base::index(stripe.id()), report.error());
+      events_->notRecovered(disk_, stripe.store().shared().files.superblock.stripe, report.error());
     }
   }
   if (tried_ == stripes_.size() && next_ != SIZE_MAX) {

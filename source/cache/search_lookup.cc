@@ -114,9 +114,26 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
 }
 
 // With the URL's own key goes the one that its path's rule makes of it. A rule that cannot be read
-// goes itself: nothing that was stored under it is found again.
+// goes itself, and so does one on a disk where the URL had its place before disks changed: nothing
+// that was stored under it is found again.
 rt::Task<ShardCache::Invalidated> ShardCache::invalidate(Keys& keys) {
-  Invalidated done = co_await invalidateKey(keys.stripe, keys.by_path ? keys.asked : keys.primary);
+  const std::string own = keys.by_path ? keys.asked : keys.primary;
+  const base::Hash128 home = shared_.homeOf(own, keys.by_path);
+  std::vector<base::StripeId> elsewhere;
+  for (size_t disk = 0; disk < disks_->count(); disk++) {
+    elsewhere.push_back(disks_->stripeOn(disk, home));
+  }
+  std::erase(elsewhere, keys.stripe);
+  bool found = false;
+  for (const base::StripeId stripe : elsewhere) {
+    const Invalidated there = co_await invalidateKey(stripe, own);
+    found = found || there.found;
+    if (keys.by_path) {
+      static_cast<void>(co_await invalidateKey(stripe, searchRuleKey(own)));
+    }
+  }
+  Invalidated done = co_await invalidateKey(keys.stripe, own);
+  done.found = done.found || found;
   if (!keys.by_path) {
     co_return done;
   }

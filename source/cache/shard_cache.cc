@@ -1,23 +1,26 @@
 #include "source/cache/shard_cache.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 namespace cache {
 
-ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index)
+ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index,
+                       Begin begin)
     : services_(services),
       shared_(shared),
       index_(index),
+      disks_(shared.disks.get()),
       ram_(shared.memory_bytes / shared.shard_count),
-      stripes_(shared.stripes.size()),
-      recovery_(*services.reactor, services.disk_events, disk()) {
+      stripes_(shared.stripes.size()) {
   services_.ram = &ram_;
   if (shared.sendfile) {
     verified_.emplace(kVerifiedRecords);
   }
-  for (uint16_t i = 0; i < stripes_.size(); i++) {
-    if (shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
+  for (uint16_t i = 0; i < stripes_.size() && begin == Begin::as_shared; i++) {
+    if (shared.stripes[i] != nullptr &&
+        shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
       stripes_[i] = std::make_unique<Stripe>(services_, shared, base::StripeId{i});
     }
   }
@@ -26,20 +29,65 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
 ShardCache::~ShardCache() = default;
 
 void ShardCache::start() {
+  for (const CacheDisk& disk : disks_->disks()) {
+    recover(disk);
+  }
+}
+
+void ShardCache::recover(const CacheDisk& disk) {
   std::vector<Stripe*> own;
-  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
-    if (stripe != nullptr) {
-      own.push_back(stripe.get());
+  for (uint16_t i = disk.first_stripe; i < disk.first_stripe + disk.stripe_count; i++) {
+    if (stripes_[i] != nullptr) {
+      own.push_back(stripes_[i].get());
     }
   }
-  recovery_.start(std::move(own));
+  auto recovery =
+      std::make_unique<Recovery>(*services_.reactor, services_.disk_events, disk.number);
+  recovery->start(std::move(own));
+  recoveries_.push_back(DiskRecovery{disk.first_stripe, std::move(recovery)});
+}
+
+rt::Task<void> ShardCache::awaitRecovery(base::MonoTime deadline) {
+  for (const DiskRecovery& disk : recoveries_) {
+    co_await disk.recovery->wait(deadline);
+  }
 }
 
 void ShardCache::setScrubRate(uint64_t bytes_per_s) {
-  const uint64_t each = (bytes_per_s + stripes_.size() - 1) / stripes_.size();
-  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
-    if (stripe != nullptr) {
+  const std::vector<base::StripeId> scrubbed = disks_->stripeIds();
+  const uint64_t each = (bytes_per_s + scrubbed.size() - 1) / scrubbed.size();
+  for (const base::StripeId id : scrubbed) {
+    if (Stripe* stripe = owned(id)) {
       stripe->store().setScrubRate(each);
+    }
+  }
+}
+
+void ShardCache::attach(const CacheDisk& disk) {
+  for (uint16_t i = disk.first_stripe; i < disk.first_stripe + disk.stripe_count; i++) {
+    const base::StripeId id{i};
+    if (shared_.ownerOf(id) == services_.peers->self()) {
+      stripes_[i] = std::make_unique<Stripe>(services_, shared_, id);
+    }
+  }
+  recover(disk);
+}
+
+rt::Task<void> ShardCache::detach(StripeRange range) {
+  const auto at = std::ranges::find(recoveries_, range.first, &DiskRecovery::first_stripe);
+  if (at != recoveries_.end()) {
+    const std::unique_ptr<Recovery> recovery = std::move(at->recovery);
+    recoveries_.erase(at);
+    co_await recovery->stop();
+  }
+  ram_.dropStripes(range.first, range.count);
+  if (verified_.has_value()) {
+    verified_.emplace(kVerifiedRecords);  // the stripes' numbers may come again
+  }
+  for (uint16_t i = range.first; i < range.first + range.count; i++) {
+    if (stripes_[i] != nullptr) {
+      co_await stripes_[i]->stop();
+      stripes_[i].reset();
     }
   }
 }
@@ -53,7 +101,9 @@ void ShardCache::endFills() {
 }
 
 rt::Task<void> ShardCache::stop() {
-  co_await recovery_.stop();
+  for (const DiskRecovery& disk : recoveries_) {
+    co_await disk.recovery->stop();
+  }
   for (const std::unique_ptr<Stripe>& stripe : stripes_) {
     if (stripe != nullptr) {
       co_await stripe->stop();
@@ -63,8 +113,8 @@ rt::Task<void> ShardCache::stop() {
 
 void ShardCache::locate(Keys& keys) const {
   keys.primary_hash = shared_.hash(keys.primary);
-  keys.stripe =
-      keys.by_path ? shared_.stripeOf(keys.primary, true) : shared_.stripeOf(keys.primary_hash);
+  keys.stripe = disks_->stripeOf(keys.by_path ? shared_.homeOf(keys.primary, true)
+                                              : keys.primary_hash);
   keys.rule.reset();
   keys.search.reset();
   keys.asked = keys.by_path ? std::string_view(keys.primary) : std::string_view();
@@ -78,7 +128,9 @@ RamObject* ShardCache::findInMemory(base::StripeId stripe, base::Hash128 hash, s
   if (object == nullptr) {
     return nullptr;
   }
-  if (!entry.has_value() || !store::sameVersion(*entry, object->entry)) {
+  // Entries of two disks may be equal and mean different records.
+  if (!entry.has_value() || object->stripe != stripe ||
+      !store::sameVersion(*entry, object->entry)) {
     ram_.dropOutdated(*object);
     return nullptr;
   }
@@ -197,7 +249,7 @@ rt::Task<bool> ShardCache::lookupDisk(Keys& keys, const http::Fields& request, R
   const bool is_rule = record.record().kind() == store::RecordKind::vary_rule;
   stripe.index->touch(hash);
   if (is_rule || ram_.isWorthCopying(hash, record.bytes().size())) {
-    ram_.insert(record.record(), record.bytes(), entry);
+    ram_.insert(record.record(), record.bytes(), entry, keys.stripe);
   }
   if (is_rule) {
     result.broken = !takeRule(keys, record.record().meta, request);
@@ -299,11 +351,12 @@ rt::Task<void> ShardCache::purgeStripe(PurgeCall* call) {
 }
 
 rt::Task<ShardCache::Purged> ShardCache::purge(store::Selector selector) {
-  std::vector<PurgeCall> calls(shared_.stripes.size());
+  const std::vector<base::StripeId> stripes = disks_->allStripeIds();
+  std::vector<PurgeCall> calls(stripes.size());
   rt::TaskGroup group(*services_.reactor, static_cast<uint32_t>(calls.size()));
-  for (uint16_t i = 0; i < calls.size(); i++) {
+  for (size_t i = 0; i < calls.size(); i++) {
     calls[i].cache = index_;
-    calls[i].stripe = i;
+    calls[i].stripe = base::index(stripes[i]);
     calls[i].selector = &selector;
     const bool spawned = group.spawn(purgeStripe(&calls[i]));
     CHECK(spawned);
@@ -344,15 +397,19 @@ void CallServer::serve(void* context, rt::CallHeader& header) {
   auto& call = static_cast<Call&>(header);
   Stripe* stripe = nullptr;
   if constexpr (requires { call.stripe; }) {
-    stripe = &self.stripeOf(call.cache, call.stripe);
+    stripe = self.stripeOf(call.cache, call.stripe);
   } else {
     stripe = &call.subscription->fill->stripe();
+  }
+  if (stripe == nullptr) {
+    self.peers_.reply(call);  // of a disk that has left: nothing is there
+    return;
   }
   (stripe->*kHandle)(call);
 }
 
 CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>>& caches)
-    : caches_(caches) {
+    : peers_(peers), caches_(caches) {
   peers.serve(verb(Verb::acquire), &serve<AcquireCall, &Stripe::acquire>, this);
   peers.serve(verb(Verb::await_head), &serve<AwaitHeadCall, &Stripe::awaitHead>, this);
   peers.serve(verb(Verb::pull), &serve<PullCall, &Stripe::pull>, this);
@@ -364,10 +421,9 @@ CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>
   peers.serve(verb(Verb::keep), &serve<KeepCall, &Stripe::keep>, this);
 }
 
-Stripe& CallServer::stripeOf(uint16_t cache, uint16_t stripe) {
-  Stripe* owned = caches_[cache]->owned(base::StripeId{stripe});
-  CHECK(owned != nullptr);
-  return *owned;
+Stripe* CallServer::stripeOf(uint16_t cache, uint16_t stripe) {
+  const bool has = cache < caches_.size() && caches_[cache] != nullptr;
+  return has ? caches_[cache]->owned(base::StripeId{stripe}) : nullptr;
 }
 
 }  // namespace cache

@@ -59,20 +59,30 @@ class ShardCache {
   // Chunks remembered as verified, of caches with disk_io: SENDFILE.
   static constexpr uint32_t kVerifiedRecords = 16384;
 
-  ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index);
+  // With the stripes that there are, or with none: they are attached.
+  enum class Begin : uint8_t { as_shared, empty };
+  ShardCache(const StripeServices& services, const CacheShared& shared, uint16_t index,
+             Begin begin = Begin::as_shared);
   ~ShardCache();
 
   // Begins to recover the stripes of this shard.
   void start();
   // Until that is done, as far as it can be at once, or the deadline. Requests need not wait.
-  rt::Task<void> awaitRecovery(base::MonoTime deadline) { return recovery_.wait(deadline); }
+  rt::Task<void> awaitRecovery(base::MonoTime deadline);
   // Of the whole cache, all stripes together. 0: nothing is scrubbed.
   void setScrubRate(uint64_t bytes_per_s);
   void endFills();
   // No reader is left on any shard.
   rt::Task<void> stop();
 
-  // Sets hash and stripe for keys.primary, which is the URL's own key.
+  // While it runs: a disk's stripes come, and are recovered, or go when nobody uses them any more.
+  void attach(const CacheDisk& disk);
+  rt::Task<void> detach(StripeRange range);
+  // Where keys go from now on. `disks` lives until another table has been given.
+  void use(const DiskTable& disks) { disks_ = &disks; }
+
+  // Sets hash and stripe for keys.primary, which is the URL's own key. Requests keep the stripe that
+  // they began with.
   void locate(Keys& keys) const;
   // From memory alone: true if `reader` now has the object (and result its entry).
   bool lookupMemory(Keys& keys, const http::Fields& request, Reader& reader, LookupResult& result);
@@ -91,7 +101,8 @@ class ShardCache {
                                const LookupResult& seen);
   rt::Task<AwaitHeadCall> awaitHead(Reader& reader, const http::Fields& request,
                                     base::MonoTime deadline);
-  // What is stored under the primary key is not to be used any more (RFC 9111 4.4).
+  // What is stored under the primary key is not to be used any more (RFC 9111 4.4), on whichever
+  // disk it lies.
   struct Invalidated {
     bool found = false;
     uint64_t epoch = 0;  // of the stripe, for keep()
@@ -124,7 +135,8 @@ class ShardCache {
   void noteVerified(base::StripeId stripe, const store::RecordRef& chunk, store::Location at);
 
   const CacheShared& shared() const { return shared_; }
-  uint16_t disk() const { return shared_.stripes[0]->files.disk; }
+  // Where keys go, as this shard was told.
+  const DiskTable& disks() const { return *disks_; }
   RamTier& ram() { return ram_; }
   Stripe* owned(base::StripeId stripe) { return stripes_[base::index(stripe)].get(); }
   const std::vector<std::unique_ptr<Stripe>>& stripes() const { return stripes_; }
@@ -133,6 +145,7 @@ class ShardCache {
  private:
   RamObject* findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
                           std::optional<store::Entry>& entry);
+  void recover(const CacheDisk& disk);
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
   void found(const Keys& keys, Reader& reader, LookupResult& result, bool usable);
@@ -155,10 +168,15 @@ class ShardCache {
   StripeServices services_;
   const CacheShared& shared_;
   uint16_t index_;
+  const DiskTable* disks_;
   RamTier ram_;
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
-  Recovery recovery_;
   std::optional<store::VerifiedSet> verified_;
+  struct DiskRecovery {
+    uint16_t first_stripe = 0;
+    std::unique_ptr<Recovery> recovery;
+  };
+  std::vector<DiskRecovery> recoveries_;
   ShardCacheStats stats_;
 };
 
@@ -170,9 +188,10 @@ class CallServer {
  private:
   template <class Call, void (Stripe::*kHandle)(Call&)>
   static void serve(void* context, rt::CallHeader& header);
-  Stripe& stripeOf(uint16_t cache, uint16_t stripe);
+  Stripe* stripeOf(uint16_t cache, uint16_t stripe);
 
-  std::vector<std::unique_ptr<ShardCache>>& caches_;
+  rt::Peers& peers_;
+  std::vector<std::unique_ptr<ShardCache>>& caches_;  // null: there is none of this number
 };
 
 }  // namespace cache

@@ -16,6 +16,7 @@ constexpr uint32_t kMaxServing = 1 << 20;
 Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id)
     : services_(services),
       shared_(shared),
+      id_(id),
       stripe_shared_(*shared.stripes[base::index(id)]),
       store_(*services.reactor, *services.reader, stripe_shared_, services.disk_events),
       recovery_(*services.reactor, 1),
@@ -234,7 +235,7 @@ void Stripe::keepInMemory(std::span<const std::byte> record, const store::Entry&
   base::Result<store::RecordView> view =
       store::decodeRecord(record, store::RecordPlace{header.sequence, header.offset_units, salt()});
   CHECK(view.ok());  // it was made a moment ago
-  services_.ram->insert(view.value(), record, entry);
+  services_.ram->insert(view.value(), record, entry, id_);
 }
 
 void Stripe::noteVariant(base::Hash128 primary, base::Hash128 variant) {

@@ -76,9 +76,7 @@ class Stripe {
   Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id);
   ~Stripe();
 
-  base::StripeId id() const {
-    return base::StripeId{static_cast<uint16_t>(stripe_shared_.files.superblock.stripe)};
-  }
+  base::StripeId id() const { return id_; }
   // Recovers the store. An error means that nothing can be stored yet: requests are answered all
   // the same, and recovery is tried again (kRecoverAgain_ns, twice as long each time) until it
   // succeeds. After kRecoverStrictly attempts what cannot be read is given up.
@@ -180,6 +178,7 @@ class Stripe {
 
   StripeServices services_;
   const CacheShared& shared_;
+  base::StripeId id_;
   store::StripeShared& stripe_shared_;
   store::StripeStore store_;
   rt::TaskGroup recovery_;

@@ -66,6 +66,9 @@ bool Stripe::purgedSince(uint64_t fill, std::span<const store::Label> labels) co
 }
 
 void Stripe::purge(PurgeCall& call) {
+  if (stopping_) {
+    return services_.peers->reply(call);  // its disk leaves: what is on it will be given up
+  }
   spawn(servePurge(&call));
 }
 

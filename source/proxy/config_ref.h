@@ -7,14 +7,17 @@
 #include <list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "source/base/check.h"
+#include "source/cache/shard_cache.h"
 #include "source/config/model/snapshot.h"
 
 namespace proxy {
 
 struct ConfigRef {
   std::shared_ptr<const config::Snapshot> snapshot;
+  std::vector<cache::ShardCache*> caches;  // in the order of the snapshot's
   uint32_t users = 0;
 };
 
@@ -42,6 +45,8 @@ class ConfigUse {
   const config::Snapshot& operator*() const { return *ref_->snapshot; }
   const config::Snapshot* operator->() const { return ref_->snapshot.get(); }
   const std::shared_ptr<const config::Snapshot>& shared() const { return ref_->snapshot; }
+  // By its index in the snapshot; lives as long as the configuration is used.
+  cache::ShardCache& cache(uint32_t index) const { return *ref_->caches[index]; }
 
  private:
   ConfigHolder* holder_ = nullptr;
@@ -56,8 +61,9 @@ class ConfigHolder {
     }
   }
 
-  void set(std::shared_ptr<const config::Snapshot> snapshot) {
-    refs_.push_back(ConfigRef{std::move(snapshot), 0});
+  void set(std::shared_ptr<const config::Snapshot> snapshot,
+           std::vector<cache::ShardCache*> caches = {}) {
+    refs_.push_back(ConfigRef{std::move(snapshot), std::move(caches), 0});
     sweep();
   }
   bool has() const { return !refs_.empty(); }

@@ -1,9 +1,6 @@
 // What a shard lends to its sessions. Everything outlives them.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "source/cache/shard_cache.h"
 #include "source/http/date.h"
 #include "source/net/socket_factory.h"
@@ -23,7 +20,6 @@ struct Context {
   rt::BufferPool& buffers;
   net::SocketFactory& sockets;
   upstream::ClusterManager& clusters;
-  std::vector<std::unique_ptr<cache::ShardCache>>& caches;  // by index in the snapshot
   ConfigHolder& config;
   AccessLog& access_log;
   ProxyStats& stats;

@@ -22,7 +22,7 @@ constexpr LocalReply kOnlyIfCached{504, "", "only_if_cached"};
 }  // namespace
 
 cache::ShardCache& Session::cacheOf(const Request& request) const {
-  return *context_.caches[request.route->cache];
+  return request.config.cache(request.route->cache);
 }
 
 cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& lookup) const {

@@ -1,5 +1,5 @@
 // The directories of the caches: opened and locked before the shards start, each with the way to
-// its disk.
+// its disk. A cache that has several goes on with those that can be used.
 #include <algorithm>
 #include <ctime>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace server {
 namespace {
 
-// An average object; the index is sized for a cache full of them.
+// An average object; the index is sized for a disk full of them.
 constexpr uint64_t kExpectedObject_bytes = 8192;
 constexpr uint64_t kMinIndexObjects = 65536;
 constexpr uint64_t kBudgetBurst_s = 60;
@@ -26,77 +26,162 @@ store::AdmissionOptions admissionOf(const config::AdmissionConfig& config, uint6
   return options;
 }
 
+std::string nameOf(const config::CacheConfig& cache) {
+  return "cache " + cache.name + ": ";
+}
+
 }  // namespace
 
-// Null: it failed, and has said why.
-std::unique_ptr<cache::CacheShared> Server::shareCache(const config::CacheConfig& config,
-                                                       const store::CacheFiles& files,
-                                                       uint32_t now_s) {
-  const auto shards = static_cast<uint16_t>(mesh_->size() - 1);
-  auto shared = std::make_unique<cache::CacheShared>();
-  shared->name = config.name;
-  shared->hash_seed = files.stripes()[0].superblock.hash_seed;
-  shared->memory_bytes = config.memory_bytes;
-  // An object lies in one stripe, and must not push itself out while it is written.
+// An object lies in one stripe, and must not push itself out while it is written.
+uint64_t Server::largestObject(const store::CacheFiles& files) {
   const store::Superblock& cut = files.stripes()[0].superblock;
-  const uint64_t most = uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
-  if (config.max_object_bytes > most && config.max_object_bytes != config.max_size_bytes / 2) {
-    say(telemetry::LogLevel::warning, "cache " + config.name + ": max_object_bytes is limited to " +
-                                          std::to_string(most) + ", three quarters of one of its " +
-                                          std::to_string(files.stripes().size()) + " stripes");
+  return uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
+}
+
+store::CacheLayout Server::layoutOf(const config::CacheConfig& cache,
+                                    const config::DiskConfig& disk, uint32_t now_s) {
+  store::CacheLayout layout;
+  layout.directory = disk.path;
+  layout.max_size_bytes = disk.max_size_bytes;
+  layout.stripes = cache.stripes;
+  layout.segment_bytes = cache.segment_bytes;
+  layout.direct_io = cache.direct_io;
+  layout.sendfile = cache.disk_io == config::DiskIo::sendfile;
+  layout.now_s = now_s;
+  layout.make_parents = !disk.listed;
+  return layout;
+}
+
+// Of the cache that the configuration in force has.
+std::optional<uint16_t> Server::numberOf(const std::string& cache) const {
+  for (uint16_t i = 0; i < caches_.size(); i++) {
+    if (caches_[i] != nullptr && !directories_[i].empty() && caches_[i]->name == cache) {
+      return i;
+    }
   }
-  shared->max_object_bytes = std::min(config.max_object_bytes, most);
-  shared->shard_count = shards;
+  return std::nullopt;
+}
+
+// The indexes of a directory's stripes. An error is a sentence.
+std::string Server::shareDisk(Directory& directory, uint32_t now_s, cache::CacheShared& shared) {
+  const store::CacheFiles& files = *directory.files;
   const uint64_t objects =
       std::max(files.bytes() / kExpectedObject_bytes, kMinIndexObjects) / files.stripes().size();
-  shared->admission = admissionOf(config.admission, objects, files.stripes().size());
-  for (const store::StripeFiles& stripe_files : files.stripes()) {
+  cache::CacheDisk disk;
+  disk.path = directory.config.path;
+  disk.number = next_disk_++;
+  disk.share = store::DiskShare{files.member().identity, files.bytes()};
+  std::vector<std::unique_ptr<store::StripeShared>> stripes;
+  for (store::StripeFiles stripe_files : files.stripes()) {
+    stripe_files.disk = disk.number;
     base::Result<std::unique_ptr<store::StripeShared>> stripe =
         store::makeStripeShared(stripe_files, objects, now_s);
     if (!stripe.ok()) {
-      fail("cache " + config.name + ": the index needs " +
-           std::to_string(store::IndexShard::bytesFor(objects) * files.stripes().size()) +
-           " bytes of memory, which this machine does not give; lower max_size_bytes");
-      return nullptr;
+      return "the index needs " +
+             std::to_string(store::IndexShard::bytesFor(objects) * files.stripes().size()) +
+             " bytes of memory, which this machine does not give; lower max_size_bytes";
     }
-    stripe.value()->files.disk = static_cast<uint16_t>(caches_.size());
-    shared->stripes.push_back(std::move(stripe.value()));
+    stripes.push_back(std::move(stripe.value()));
   }
-  return shared;
+  if (!shared.add(std::move(stripes), disk)) {
+    return "a cache has at most " + std::to_string(cache::kMaxStripes) + " stripes";
+  }
+  directory.disk = disk;
+  directory.index_objects = objects;
+  return {};
+}
+
+// What all disks have in common, and where keys go.
+void Server::shareCache(const config::CacheConfig& config, cache::CacheShared& shared,
+                        const std::vector<Directory>& directories) {
+  std::vector<cache::CacheDisk> disks;
+  uint64_t most = UINT64_MAX;
+  for (const Directory& directory : directories) {
+    if (directory.disk.has_value()) {
+      shared.hash_seed = directory.files->stripes()[0].superblock.hash_seed;
+      most = std::min(most, largestObject(*directory.files));
+      disks.push_back(*directory.disk);
+    }
+  }
+  if (config.max_object_bytes > most && config.max_object_bytes_given) {
+    say(telemetry::LogLevel::warning, nameOf(config) + "max_object_bytes is limited to " +
+                                          std::to_string(most) +
+                                          ", three quarters of one of its stripes");
+  }
+  shared.max_object_bytes = std::min(config.max_object_bytes, most);
+  shared.disks = std::make_unique<cache::DiskTable>(std::move(disks));
+}
+
+// Tells of a directory that cannot be used, or not as it was meant.
+void Server::noteOpened(const config::CacheConfig& config, Directory& directory,
+                        const store::OpenedDisk& opened) {
+  directory.why_not = opened.error;
+  directory.failures += opened.error.empty() ? 0 : 1;
+  if (!opened.error.empty()) {
+    say(telemetry::LogLevel::error,
+        nameOf(config) + "a disk is not used: " + opened.error + "; the others are");
+  }
+  if (!opened.warning.empty()) {
+    say(telemetry::LogLevel::warning, nameOf(config) + opened.warning);
+  }
+  if (opened.given_up) {
+    say(telemetry::LogLevel::warning, nameOf(config) + directory.config.path +
+                                          ": was away while other disks were used; it begins "
+                                          "empty, since what was purged meanwhile is not known");
+  }
+}
+
+bool Server::openCache(const config::CacheConfig& config, uint32_t now_s) {
+  const Engines::DiskIo disk_io = engines_.diskIo(config);
+  if (!disk_io.error.empty()) {
+    fail(disk_io.error);
+    return false;
+  }
+  std::vector<store::CacheLayout> layouts;
+  for (const config::DiskConfig& disk : config.disks) {
+    layouts.push_back(layoutOf(config, disk, now_s));
+  }
+  std::vector<store::OpenedDisk> opened = store::openDisks({}, std::move(layouts));
+  const bool any = std::ranges::any_of(opened, [](const auto& o) { return o.files != nullptr; });
+  auto shared = std::make_unique<cache::CacheShared>();
+  shared->name = config.name;
+  shared->memory_bytes = config.memory_bytes;
+  shared->shard_count = static_cast<uint16_t>(mesh_->size() - 1);
+  std::vector<Directory> directories;
+  for (size_t i = 0; i < opened.size(); i++) {
+    Directory& directory = directories.emplace_back();
+    directory.config = config.disks[i];
+    if (!any) {
+      fail(nameOf(config) + opened[i].error);
+      continue;
+    }
+    noteOpened(config, directory, opened[i]);
+    if (opened[i].files == nullptr) {
+      continue;
+    }
+    noteAioFiles(*opened[i].files, disk_io.how);
+    directory.files = std::move(opened[i].files);
+    std::string error = shareDisk(directory, now_s, *shared);
+    if (!error.empty()) {
+      fail(nameOf(config) + error);
+      return false;
+    }
+  }
+  if (!any) {
+    return false;
+  }
+  shareCache(config, *shared, directories);
+  directories_.push_back(std::move(directories));
+  caches_.push_back(std::move(shared));
+  return true;
 }
 
 bool Server::openCaches() {
+  const auto now_s = static_cast<uint32_t>(time(nullptr));
   for (const config::CacheConfig& config : config_.snapshot->caches) {
-    const Engines::DiskIo disk_io = engines_.diskIo(config);
-    if (!disk_io.error.empty()) {
-      fail(disk_io.error);
+    if (!openCache(config, now_s)) {
       return false;
     }
-    store::CacheLayout layout;
-    layout.directory = config.path;
-    layout.max_size_bytes = config.max_size_bytes;
-    layout.stripes = config.stripes;
-    layout.segment_bytes = config.segment_bytes;
-    layout.direct_io = config.direct_io;
-    layout.sendfile = disk_io.how == config::DiskIo::sendfile;
-    layout.now_s = static_cast<uint32_t>(time(nullptr));
-    store::CacheFiles::Opened opened = store::CacheFiles::open(layout);
-    if (opened.files == nullptr) {
-      fail("cache " + config.name + ": " + opened.error);
-      return false;
-    }
-    if (!opened.warning.empty()) {
-      say(telemetry::LogLevel::warning, "cache " + config.name + ": " + opened.warning);
-    }
-    noteAioFiles(*opened.files, disk_io.how);
-    std::unique_ptr<cache::CacheShared> shared = shareCache(config, *opened.files, layout.now_s);
-    if (shared == nullptr) {
-      return false;
-    }
-    shared->sendfile = layout.sendfile;
-    shared->disk_io = engines_.describe(disk_io.how, opened.files->direct());
-    cache_files_.push_back(std::move(opened.files));
-    caches_.push_back(std::move(shared));
   }
   return true;
 }
@@ -109,6 +194,28 @@ void Server::noteAioFiles(const store::CacheFiles& files, config::DiskIo how) {
       aio_files_.push_back(stripe.data_fd);
     }
   }
+}
+
+std::vector<admin::DiskInfo> Server::disks() {
+  std::vector<admin::DiskInfo> infos;
+  for (size_t i = 0; i < caches_.size(); i++) {
+    for (const Directory& directory : directories_[i]) {
+      infos.push_back(admin::DiskInfo{caches_[i]->name, directory.config.path,
+                                      directory.config.max_size_bytes, directory.why_not,
+                                      directory.failures, false});
+    }
+  }
+  for (const std::unique_ptr<Leaving>& leaving : leaving_) {
+    for (const Directory& directory : leaving->directories) {
+      infos.push_back(admin::DiskInfo{caches_[leaving->cache]->name,
+                                      directory.config.path,
+                                      directory.config.max_size_bytes,
+                                      {},
+                                      0,
+                                      true});
+    }
+  }
+  return infos;
 }
 
 }  // namespace server

@@ -114,8 +114,9 @@ void explainUse(const http::RequestHead& head, const config::Route* route, base:
 rt::Task<admin::LookupReport> Server::lookup(
     std::string cache, std::string url, std::vector<std::pair<std::string, std::string>> headers) {
   admin::LookupReport report;
-  uint16_t index = 0;
-  const cache::CacheShared* shared = findCache(cache, index);
+  const AdminCall running = admin_calls_;
+  const FoundCache known = findCache(cache);
+  const cache::CacheShared* shared = known.shared;
   policy::OwnedUri uri;
   if (shared == nullptr) {
     report.error = "there is no cache named " + cache;
@@ -140,8 +141,8 @@ rt::Task<admin::LookupReport> Server::lookup(
     head.fields.add("Host", parts.authority);
   }
   const config::Snapshot& snapshot = *config_.snapshot;
-  const Matched matched = matchRoute(snapshot, index, head, parts);
-  std::vector<policy::KeySpec> specs = keySpecs(snapshot, index);
+  const Matched matched = matchRoute(snapshot, known.index, head, parts);
+  std::vector<policy::KeySpec> specs = keySpecs(snapshot, known.index);
   http::Fields looked_up = head.fields;
   http::Fields spare;
   std::string text;
@@ -157,7 +158,7 @@ rt::Task<admin::LookupReport> Server::lookup(
     std::string key;
     policy::cacheKey(parts, spec, key);
     shard::LookupObject call;
-    call.cache = index;
+    call.cache = known.number;
     call.key = key;
     call.by_path = spec.no_vary_search;
     call.request = &looked_up;

@@ -10,7 +10,8 @@
 
 namespace server {
 
-// Where a page begins: behind this position of this stripe, for this form of the prefix.
+// Where a page begins: behind this position of this stripe (counted over the disks in use), for
+// this form of the prefix.
 struct ListCursor {
   uint16_t form = 0;
   uint16_t stripe = 0;
@@ -52,8 +53,9 @@ bool parseCursor(std::string_view text, ListCursor& out) {
 
 rt::Task<admin::ListReport> Server::list(admin::ListRequest request) {
   admin::ListReport report;
-  uint16_t index = 0;
-  const cache::CacheShared* shared = findCache(request.cache, index);
+  const AdminCall running = admin_calls_;
+  const FoundCache found = findCache(request.cache);
+  const cache::CacheShared* shared = found.shared;
   if (shared == nullptr) {
     report.error = "there is no cache named " + request.cache;
     co_return report;
@@ -65,14 +67,14 @@ rt::Task<admin::ListReport> Server::list(admin::ListRequest request) {
     co_return report;
   }
   if (request.prefix.has_value()) {
-    for (const UrlKey& key : keysOf(uri, keySpecs(*config_.snapshot, index))) {
+    for (const UrlKey& key : keysOf(uri, keySpecs(*config_.snapshot, found.index))) {
       selectors.push_back(cache::selectPrefix(key.text, shared->hash_seed));
     }
   } else if (request.tag.has_value()) {
     selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
   }
   ListCursor cursor;
-  if (!parseCursor(request.after, cursor) || cursor.stripe >= shared->stripes.size()) {
+  if (!parseCursor(request.after, cursor) || cursor.stripe >= shared->disks->stripeIds().size()) {
     report.error = "after: not the `next` of an earlier page of this cache";
     co_return report;
   }
@@ -82,7 +84,7 @@ rt::Task<admin::ListReport> Server::list(admin::ListRequest request) {
       co_return report;
     }
     const store::Selector* selector = all ? nullptr : &selectors[cursor.form];
-    if (!co_await listFrom(request, index, selector, cursor, report)) {
+    if (!co_await listFrom(request, found.number, selector, cursor, report)) {
       co_return report;
     }
   }
@@ -97,7 +99,12 @@ rt::Task<bool> Server::listFrom(const admin::ListRequest& request, uint16_t cach
   const cache::CacheShared& shared = *caches_[cache];
   cache::ListCall call;
   call.cache = cache;
-  call.stripe = cursor.stripe;
+  const std::vector<base::StripeId> stripes = shared.disks->stripeIds();
+  if (cursor.stripe >= stripes.size()) {
+    report.error = "the cache's disks have changed; begin anew";
+    co_return false;
+  }
+  call.stripe = base::index(stripes[cursor.stripe]);
   call.selector = selector;
   call.after = cursor.after;
   call.limit = request.limit - static_cast<uint32_t>(report.objects.size());
@@ -116,7 +123,7 @@ rt::Task<bool> Server::listFrom(const admin::ListRequest& request, uint16_t cach
   }
   cursor.after = store::LogPosition{};
   cursor.stripe++;
-  if (cursor.stripe == shared.stripes.size()) {
+  if (cursor.stripe == stripes.size()) {
     cursor.stripe = 0;
     cursor.form++;
   }

@@ -9,20 +9,26 @@
 #include "source/server/server.h"
 
 namespace server {
-const cache::CacheShared* Server::findCache(const std::string& name, uint16_t& index) const {
-  for (uint16_t i = 0; i < caches_.size(); i++) {
-    if (caches_[i]->name == name) {
-      index = i;
-      return caches_[i].get();
-    }
+
+Server::FoundCache Server::findCache(const std::string& name) const {
+  FoundCache found;
+  const std::optional<uint16_t> number = numberOf(name);
+  if (number.has_value()) {
+    found.shared = caches_[*number].get();
+    found.number = *number;
+    // A reload may have begun.
+    const std::vector<config::CacheConfig>& configured = config_.snapshot->caches;
+    const auto at = std::ranges::find(configured, name, &config::CacheConfig::name);
+    found.index = static_cast<uint16_t>(at - configured.begin());
   }
-  return nullptr;
+  return found;
 }
 
 rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
   admin::PurgeReport report;
-  uint16_t index = 0;
-  const cache::CacheShared* shared = findCache(request.cache, index);
+  const AdminCall running = admin_calls_;
+  const FoundCache found = findCache(request.cache);
+  const cache::CacheShared* shared = found.shared;
   policy::OwnedUri uri;
   if (shared == nullptr) {
     report.error = "there is no cache named " + request.cache;
@@ -39,7 +45,7 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
   std::vector<cache::PurgeCall> calls;
   std::vector<UrlKey> keys;
   if (request.url.has_value() || request.prefix.has_value()) {
-    keys = keysOf(uri, keySpecs(*config_.snapshot, index));
+    keys = keysOf(uri, keySpecs(*config_.snapshot, found.index));
   }
   std::vector<store::Selector> selectors;
   for (const UrlKey& key : keys) {
@@ -49,27 +55,31 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
     selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
   }
   if (request.url.has_value()) {
-    calls.resize(keys.size());
-    for (size_t i = 0; i < keys.size(); i++) {
-      calls[i].key = keys[i].text;
-      calls[i].by_path = keys[i].by_path;
-      calls[i].hash = shared->hash(keys[i].text);
-      calls[i].stripe = base::index(shared->stripeOf(keys[i].text, keys[i].by_path));
+    // On every disk: it may have been stored there before disks changed.
+    const size_t disks = shared->disks->count();
+    calls.resize(keys.size() * disks);
+    for (size_t i = 0; i < calls.size(); i++) {
+      const UrlKey& key = keys[i / disks];
+      calls[i].key = key.text;
+      calls[i].by_path = key.by_path;
+      calls[i].hash = shared->hash(key.text);
+      const base::Hash128 home = shared->homeOf(key.text, key.by_path);
+      calls[i].stripe = base::index(shared->disks->stripeOn(i % disks, home));
     }
   } else {
     // One call to each stripe; for a prefix, one for each form of its key.
-    const size_t stripes = shared->stripes.size();
+    const std::vector<base::StripeId> stripes = shared->disks->allStripeIds();
     const size_t forms = std::max<size_t>(selectors.size(), 1);
-    calls.resize(stripes * forms);
+    calls.resize(stripes.size() * forms);
     for (size_t i = 0; i < calls.size(); i++) {
       calls[i].everything = selectors.empty();
-      calls[i].selector = selectors.empty() ? nullptr : &selectors[i / stripes];
-      calls[i].stripe = static_cast<uint16_t>(i % stripes);
+      calls[i].selector = selectors.empty() ? nullptr : &selectors[i / stripes.size()];
+      calls[i].stripe = base::index(stripes[i % stripes.size()]);
     }
   }
   rt::TaskGroup group(*reactor_, static_cast<uint32_t>(calls.size()));
   for (cache::PurgeCall& call : calls) {
-    call.cache = index;
+    call.cache = found.number;
     call.soft = request.soft;
     const base::ShardId owner = shared->ownerOf(base::StripeId{call.stripe});
     const bool spawned = group.spawn(callOne(base::index(owner), &call));

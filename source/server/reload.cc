@@ -100,12 +100,18 @@ rt::Task<admin::ReloadReport> Server::loadAndApply(std::string trigger) {
     if (error.empty()) {
       error = openAccessLog(*loaded.snapshot, access_log_fd);
     }
+    std::vector<CacheChange> caches;
+    if (error.empty() && !first) {
+      error = co_await prepareCaches(*loaded.snapshot, caches, report);
+    }
     if (error.empty()) {
       error = openLog(*loaded.snapshot);
     }
     if (error.empty()) {
       co_await apply(std::move(loaded), std::move(listeners), access_log_fd);
+      finishCaches(caches);
     } else {
+      co_await undoCaches(caches);
       // Groups that were already open go back to where they were.
       for (OpenListener& listener : listeners) {
         const std::string key =
@@ -203,6 +209,7 @@ rt::Task<void> Server::apply(config::LoadedConfig loaded, std::vector<OpenListen
   for (size_t i = 0; i < calls.size(); i++) {
     calls[i].snapshot = loaded.snapshot;
     calls[i].access_log_fd = access_log_fd;
+    calls[i].caches = cacheUses(*loaded.snapshot);
     for (const OpenListener& listener : listeners) {
       calls[i].sockets.push_back(shard::ListenerSocket{listener.name, listener.group.fds()[i]});
     }

@@ -415,6 +415,7 @@ rt::Task<void> Server::housekeeping() {
   rt::CancelScope& scope = tasks_->scope();
   while (co_await rt::Sleep(reactor_->now() + kHousekeeping_ns, scope)) {
     std::erase_if(retired_, [](const auto& snapshot) { return snapshot.use_count() == 1; });
+    sweepLeaving();
     log_->flush();
   }
 }

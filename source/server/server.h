@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@
 #include "source/server/options.h"
 #include "source/server/shard_thread.h"
 #include "source/server/watcher.h"
-#include "source/store/io/cache_files.h"
+#include "source/store/io/disk_set.h"
 #include "source/telemetry/sink/operator_log.h"
 #include "source/upstream/dns.h"
 
@@ -41,6 +42,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   const std::string& bootstrapJson() override { return config_.bootstrap_json; }
   int64_t configLoadedUnixS() override { return config_loaded_unix_s_; }
   std::vector<admin::ListenerInfo> listeners() override;
+  std::vector<admin::DiskInfo> disks() override;
   const std::vector<admin::ReloadReport>& reloads() override { return reloads_; }
   rt::Task<std::vector<shard::ShardStats>> collectStats() override;
   rt::Task<admin::ReloadReport> reload(std::string trigger) override;
@@ -67,11 +69,49 @@ class Server final : public admin::Control, public upstream::EndpointSink {
     net::ListenerGroup group;
   };
 
-  // server.cc, control.cc, caches.cc
+  // A directory of a cache that the configuration names.
+  struct Directory {
+    config::DiskConfig config;
+    std::unique_ptr<store::CacheFiles> files;  // null: it is not used, and why_not says why
+    std::optional<cache::CacheDisk> disk;      // with files
+    std::string why_not;
+    uint64_t failures = 0;  // times that it could not be opened
+  };
+
+  // What caches a reload brings, changes and takes away (disks.cc).
+  struct CacheChange {
+    uint16_t number = 0;
+    bool is_new = false;
+    std::vector<Directory> joined;                     // opened, and attached to the shards
+    std::vector<Directory> not_used;                   // tried before, and again in vain
+    std::vector<std::string> removed;                  // paths that the configuration has no more
+    std::unique_ptr<const cache::DiskTable> replaced;  // until every shard has another one
+  };
+  // Directories that no new request uses.
+  struct Leaving {
+    uint16_t cache = 0;
+    bool whole_cache = false;
+    std::vector<Directory> directories;
+    std::vector<std::weak_ptr<const void>> users;  // configurations and calls that may use them
+    bool detaching = false;
+  };
+  // Held by what the admin asks of the stripes, while it runs.
+  using AdminCall = std::shared_ptr<const int>;
+
+  // server.cc, control.cc
   bool loadFirst();
+  // caches.cc
   bool openCaches();
-  std::unique_ptr<cache::CacheShared> shareCache(const config::CacheConfig& config,
-                                                 const store::CacheFiles& files, uint32_t now_s);
+  bool openCache(const config::CacheConfig& config, uint32_t now_s);
+  std::optional<uint16_t> numberOf(const std::string& cache) const;
+  static store::CacheLayout layoutOf(const config::CacheConfig& cache,
+                                     const config::DiskConfig& disk, uint32_t now_s);
+  static uint64_t largestObject(const store::CacheFiles& files);
+  std::string shareDisk(Directory& directory, uint32_t now_s, cache::CacheShared& shared);
+  void shareCache(const config::CacheConfig& config, cache::CacheShared& shared,
+                  const std::vector<Directory>& directories);
+  void noteOpened(const config::CacheConfig& config, Directory& directory,
+                  const store::OpenedDisk& opened);
   void noteAioFiles(const store::CacheFiles& files, config::DiskIo how);
   bool openControl();
   bool startShards();
@@ -91,6 +131,26 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   rt::Task<void> callAll(std::vector<Call>& calls);
   rt::Task<void> callOne(uint16_t shard, rt::CallHeader* call);
 
+  // disks.cc
+  rt::Task<std::string> prepareCaches(const config::Snapshot& next,
+                                      std::vector<CacheChange>& changes,
+                                      admin::ReloadReport& report);
+  std::string prepareCache(const config::CacheConfig& next, CacheChange& change,
+                           admin::ReloadReport& report);
+  std::string openJoining(const config::CacheConfig& next, CacheChange& change,
+                          admin::ReloadReport& report);
+  std::string lookForLeaving(const std::string& directory) const;
+  bool hasFixedFiles(const config::CacheConfig& cache) const;
+  rt::Task<void> attach(CacheChange& change);
+  std::string commitCache(CacheChange& change);
+  rt::Task<void> undoCaches(std::vector<CacheChange>& changes);
+  void finishCaches(std::vector<CacheChange>& changes);
+  void sweepLeaving();
+  rt::Task<void> detach(Leaving* leaving);
+  std::vector<Directory*> staying(const CacheChange& change);
+  std::vector<cache::CacheDisk> leavingDisks(uint16_t number) const;
+  std::vector<shard::CacheUse> cacheUses(const config::Snapshot& snapshot) const;
+
   // reload.cc
   rt::Task<admin::ReloadReport> loadAndApply(std::string trigger);
   std::string openListeners(const config::Snapshot& snapshot, std::vector<OpenListener>& all,
@@ -109,7 +169,12 @@ class Server final : public admin::Control, public upstream::EndpointSink {
                           const store::Selector* selector, struct ListCursor& cursor,
                           admin::ListReport& report);
   // purge.cc
-  const cache::CacheShared* findCache(const std::string& name, uint16_t& index) const;
+  struct FoundCache {
+    const cache::CacheShared* shared = nullptr;  // null: there is none of this name
+    uint16_t number = 0;                         // on the shards
+    uint16_t index = 0;  // in the configuration in force; its end: it is not there
+  };
+  FoundCache findCache(const std::string& name) const;
 
   Options options_;
   config::Sources sources_;
@@ -118,8 +183,12 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<std::shared_ptr<const config::Snapshot>> retired_;  // destroyed here, when unused
   std::unique_ptr<telemetry::OperatorLog> log_;
   std::vector<uint64_t> log_dropped_;  // a ring, as drain() remembers it
-  std::vector<std::unique_ptr<store::CacheFiles>> cache_files_;
+  // Of each cache by its number, which it keeps; null and empty: there is none, or it leaves.
+  std::vector<std::vector<Directory>> directories_;
   std::vector<std::unique_ptr<cache::CacheShared>> caches_;
+  std::vector<std::unique_ptr<Leaving>> leaving_;
+  AdminCall admin_calls_ = std::make_shared<const int>(0);
+  uint16_t next_disk_ = 0;
   net::KernelSockets sockets_;
   std::vector<OpenListener> listeners_;
   int access_log_fd_ = -1;

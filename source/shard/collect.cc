@@ -1,4 +1,6 @@
 // The copying of a shard's figures; no decision is taken here.
+#include <utility>
+
 #include "source/shard/shard.h"
 
 namespace shard {
@@ -38,6 +40,82 @@ void addPurging(store::StripeStore& store, CacheReport& report) {
   report.purges.keys_read += purges.keys_read;
 }
 
+void addStripe(cache::Stripe& stripe, CacheReport& report) {
+  store::StripeStore& store = stripe.store();
+  report.stripes_owned++;
+  report.index_bytes += store.index().memoryBytes();
+  report.index_evictions += store.index().evictions();
+  addPurging(store, report);
+  addScrubbing(store.scrubStats(), report.scrub);
+  report.fills_active += stripe.fillsRunning();
+  report.stripe.fills += stripe.stats().fills;
+  report.stripe.collapsed += stripe.stats().collapsed;
+  report.stripe.fills_refused += stripe.stats().fills_refused;
+  report.stripe.admitted += stripe.stats().admitted;
+  report.stripe.not_admitted += stripe.stats().not_admitted;
+  report.stripe.over_write_budget += stripe.stats().over_write_budget;
+  report.stripe.hit_for_miss += stripe.stats().hit_for_miss;
+  report.stripe.purges += stripe.stats().purges;
+  report.stripe.fills_purged += stripe.stats().fills_purged;
+  report.stripe.invalidations += stripe.stats().invalidations;
+  report.stripe.invalidations_lost += stripe.stats().invalidations_lost;
+  report.stripe.partials_kept += stripe.stats().partials_kept;
+  report.stripe.partials_refused += stripe.stats().partials_refused;
+  report.stripe.partials_resumed += stripe.stats().partials_resumed;
+  report.stripe.compressed += stripe.stats().compressed;
+  report.stripe.decompressed += stripe.stats().decompressed;
+  report.stripe.coders_refused += stripe.stats().coders_refused;
+  report.stripe.coding_failures += stripe.stats().coding_failures;
+  if (!store.ready()) {
+    return;
+  }
+  addWrites(store.log().stats(), report.writes);
+}
+
+void addStripe(cache::Stripe& stripe, DiskReport& report) {
+  store::StripeStore& store = stripe.store();
+  const store::Superblock& superblock = store.shared().files.superblock;
+  DiskFigures& disk = report.figures;
+  disk.stripes++;
+  disk.index_entries += store.index().size();
+  disk.capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
+  if (!store.ready()) {
+    disk.stripes_recovering++;
+    disk.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
+    return;
+  }
+  const store::DiskHealth& health = store.log().health();
+  disk.outages += health.outages();
+  if (health.out()) {
+    disk.stripes_not_written++;
+    report.trouble = std::string("writes: ") + diskTrouble(health.lastError());
+  }
+  const store::SegmentAllocator& allocator = store.log().allocator();
+  const uint64_t free = allocator.freeCount();
+  disk.segments_free += free;
+  disk.segments_bad += allocator.badCount();
+  disk.used_bytes += (superblock.segment_count - free) * superblock.segment_bytes;
+  const store::WriteStats& writes = store.log().stats();
+  disk.writes += writes.writes;
+  disk.written_bytes += writes.written_bytes;
+  disk.write_errors += writes.errors;
+  disk.segments_reclaimed += writes.reclaimed_segments;
+}
+
+void addDisk(const DiskReport& disk, CacheReport& report) {
+  report.index_entries += disk.figures.index_entries;
+  report.disk_capacity_bytes += disk.figures.capacity_bytes;
+  report.disk_used_bytes += disk.figures.used_bytes;
+  report.segments_free += disk.figures.segments_free;
+  report.segments_bad += disk.figures.segments_bad;
+  report.stripes_recovering += disk.figures.stripes_recovering;
+  report.segments_to_recover += disk.figures.segments_to_recover;
+  report.stripes_not_written += disk.figures.stripes_not_written;
+  report.shards_not_reading += disk.figures.shards_not_reading;
+  report.disk_outages += disk.figures.outages;
+  report.disk_trouble += report.disk_trouble.empty() ? disk.trouble : std::string();
+}
+
 }  // namespace
 
 CacheReport Shard::reportCache(cache::ShardCache& cache) {
@@ -49,61 +127,24 @@ CacheReport Shard::reportCache(cache::ShardCache& cache) {
   report.memory_objects = cache.ram().count();
   report.memory = cache.ram().stats();
   report.lookups = cache.stats();
-  const store::DiskHealth& reads = reader_.health(cache.disk());
-  report.disk_outages += reads.outages();
-  if (reads.out()) {
-    report.shards_not_reading = 1;
-    report.disk_trouble = std::string("reads: ") + diskTrouble(reads.lastError());
-  }
-  for (const std::unique_ptr<cache::Stripe>& stripe : cache.stripes()) {
-    if (stripe == nullptr) {
-      continue;
+  for (const cache::CacheDisk& known : cache.disks().disks()) {
+    DiskReport disk;
+    disk.path = known.path;
+    const store::DiskHealth& reads = reader_.health(known.number);
+    disk.figures.outages += reads.outages();
+    if (reads.out()) {
+      disk.figures.shards_not_reading = 1;
+      disk.trouble = std::string("reads: ") + diskTrouble(reads.lastError());
     }
-    store::StripeStore& store = stripe->store();
-    const store::Superblock& superblock = store.shared().files.superblock;
-    report.stripes_owned++;
-    report.index_entries += store.index().size();
-    report.index_bytes += store.index().memoryBytes();
-    report.index_evictions += store.index().evictions();
-    report.disk_capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
-    addPurging(store, report);
-    addScrubbing(store.scrubStats(), report.scrub);
-    report.fills_active += stripe->fillsRunning();
-    report.stripe.fills += stripe->stats().fills;
-    report.stripe.collapsed += stripe->stats().collapsed;
-    report.stripe.fills_refused += stripe->stats().fills_refused;
-    report.stripe.admitted += stripe->stats().admitted;
-    report.stripe.not_admitted += stripe->stats().not_admitted;
-    report.stripe.over_write_budget += stripe->stats().over_write_budget;
-    report.stripe.hit_for_miss += stripe->stats().hit_for_miss;
-    report.stripe.purges += stripe->stats().purges;
-    report.stripe.fills_purged += stripe->stats().fills_purged;
-    report.stripe.invalidations += stripe->stats().invalidations;
-    report.stripe.invalidations_lost += stripe->stats().invalidations_lost;
-    report.stripe.partials_kept += stripe->stats().partials_kept;
-    report.stripe.partials_refused += stripe->stats().partials_refused;
-    report.stripe.partials_resumed += stripe->stats().partials_resumed;
-    report.stripe.compressed += stripe->stats().compressed;
-    report.stripe.decompressed += stripe->stats().decompressed;
-    report.stripe.coders_refused += stripe->stats().coders_refused;
-    report.stripe.coding_failures += stripe->stats().coding_failures;
-    if (!store.ready()) {
-      report.stripes_recovering++;
-      report.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
-      continue;
+    for (uint16_t i = 0; i < known.stripe_count; i++) {
+      const base::StripeId id{static_cast<uint16_t>(known.first_stripe + i)};
+      if (cache::Stripe* stripe = cache.owned(id)) {
+        addStripe(*stripe, report);
+        addStripe(*stripe, disk);
+      }
     }
-    const store::DiskHealth& health = store.log().health();
-    report.disk_outages += health.outages();
-    if (health.out()) {
-      report.stripes_not_written++;
-      report.disk_trouble = std::string("writes: ") + diskTrouble(health.lastError());
-    }
-    const store::SegmentAllocator& allocator = store.log().allocator();
-    const uint64_t free = allocator.freeCount();
-    report.segments_free += free;
-    report.segments_bad += allocator.badCount();
-    report.disk_used_bytes += (superblock.segment_count - free) * superblock.segment_bytes;
-    addWrites(store.log().stats(), report.writes);
+    addDisk(disk, report);
+    report.disks.push_back(std::move(disk));
   }
   return report;
 }
@@ -147,6 +188,9 @@ rt::Task<void> Shard::collectStats(CollectStats* call) {
     out.clusters.push_back(std::move(report));
   });
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    if (cache == nullptr) {
+      continue;
+    }
     out.call_ns.merge(cache->stats().call_ns);
     out.caches.push_back(reportCache(*cache));
   }

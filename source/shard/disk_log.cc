@@ -29,25 +29,43 @@ void DiskLog::write(telemetry::LogLevel level, const telemetry::LogLine& line) {
   }
 }
 
+void DiskLog::nameDisk(uint16_t disk, telemetry::LogLine& line) const {
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    if (cache == nullptr) {
+      continue;
+    }
+    for (const cache::CacheDisk& known : cache->disks().all()) {
+      if (known.number == disk) {
+        line << "cache " << cache->shared().name << ": its disk " << known.path;
+        return;
+      }
+    }
+  }
+  line << "disk " << uint64_t{disk};
+}
+
 void DiskLog::diskOut(uint16_t disk, store::DiskWork work, int32_t error) {
   telemetry::LogLine line;
-  line << "cache " << caches_[disk]->name << ": its disk is taken out of use for " << nameOf(work)
-       << ", " << store::DiskHealth::kFailures << " in a row failed: " << diskTrouble(error)
+  nameDisk(disk, line);
+  line << " is taken out of use for " << nameOf(work) << ", " << store::DiskHealth::kFailures
+       << " in a row failed: " << diskTrouble(error)
        << "; requests go to their origin, and it is tried again";
   write(telemetry::LogLevel::error, line);
 }
 
 void DiskLog::diskBack(uint16_t disk, store::DiskWork work) {
   telemetry::LogLine line;
-  line << "cache " << caches_[disk]->name << ": its disk is in use again for " << nameOf(work);
+  nameDisk(disk, line);
+  line << " is in use again for " << nameOf(work);
   write(telemetry::LogLevel::info, line);
 }
 
 void DiskLog::recovered(uint16_t disk, uint32_t stripes, const store::RecoveryReport& report,
                         uint64_t took_ns) {
   telemetry::LogLine line;
-  line << "cache " << caches_[disk]->name << ": recovered " << report.entries << " objects in "
-       << stripes << " stripes within " << took_ns / base::kMillisecond_ns << " ms"
+  nameDisk(disk, line);
+  line << " is recovered: " << report.entries << " objects in " << stripes << " stripes within "
+       << took_ns / base::kMillisecond_ns << " ms"
        << (report.from_snapshot ? ", from a snapshot and " : ", without a snapshot, from ")
        << report.segments_read << " segments";
   if (report.segments_lost > 0) {
@@ -58,8 +76,9 @@ void DiskLog::recovered(uint16_t disk, uint32_t stripes, const store::RecoveryRe
 
 void DiskLog::notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) {
   telemetry::LogLine line;
-  line << "cache " << caches_[disk]->name << ", stripe " << stripe << ": cannot be read ("
-       << base::name(error.code) << ", errno " << error.sys
+  nameDisk(disk, line);
+  line << " has a stripe, " << stripe << ", that cannot be read (" << base::name(error.code)
+       << ", errno " << error.sys
        << "); nothing is stored in it until it can be, which is tried again and again";
   write(telemetry::LogLevel::error, line);
 }

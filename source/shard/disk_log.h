@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "source/cache/shared.h"
+#include "source/cache/shard_cache.h"
 #include "source/rt/reactor.h"
 #include "source/store/io/disk_events.h"
 #include "source/telemetry/log_ring.h"
@@ -14,7 +14,7 @@ namespace shard {
 class DiskLog final : public store::DiskEvents {
  public:
   // `ring` may be null: nothing is logged. All outlive it.
-  DiskLog(rt::Reactor& reactor, const std::vector<std::unique_ptr<cache::CacheShared>>& caches,
+  DiskLog(rt::Reactor& reactor, const std::vector<std::unique_ptr<cache::ShardCache>>& caches,
           telemetry::LogRing* ring)
       : reactor_(reactor), caches_(caches), ring_(ring) {}
 
@@ -26,9 +26,10 @@ class DiskLog final : public store::DiskEvents {
 
  private:
   void write(telemetry::LogLevel level, const telemetry::LogLine& line);
+  void nameDisk(uint16_t disk, telemetry::LogLine& line) const;
 
   rt::Reactor& reactor_;
-  const std::vector<std::unique_ptr<cache::CacheShared>>& caches_;
+  const std::vector<std::unique_ptr<cache::ShardCache>>& caches_;
   telemetry::LogRing* ring_;
 };
 

@@ -23,8 +23,10 @@ enum class Verb : rt::Verb {
   drain,
   stop,
   lookup,
+  attach_disk,
+  detach_disk,
 };
-static_assert(static_cast<rt::Verb>(Verb::lookup) < rt::kVerbs);
+static_assert(static_cast<rt::Verb>(Verb::detach_disk) < rt::kVerbs);
 constexpr rt::Verb verb(Verb v) {
   return static_cast<rt::Verb>(v);
 }
@@ -36,10 +38,17 @@ struct ListenerSocket {
   int fd = -1;
 };
 
+// A cache of a configuration: its number on every shard, and where its keys go.
+struct CacheUse {
+  uint16_t cache = 0;
+  const cache::DiskTable* disks = nullptr;
+};
+
 // Replies when the shard uses the configuration and no longer accepts on sockets that are left out.
 struct ApplyConfig : rt::CallHeader {
   ApplyConfig() { rt::CallHeader::verb = shard::verb(Verb::apply_config); }
   std::shared_ptr<const config::Snapshot> snapshot;
+  std::vector<CacheUse> caches;  // in the order of the snapshot's
   std::vector<ListenerSocket> sockets;
   int access_log_fd = -1;  // -1: none
 };
@@ -71,6 +80,25 @@ struct Drain : rt::CallHeader {
 struct Stop : rt::CallHeader {
   Stop() { rt::CallHeader::verb = shard::verb(Verb::stop); }
   uint8_t phase = 1;
+};
+
+// A disk comes, perhaps as the first of a new cache: the shard makes the stripes that it owns, and
+// uses the table, in which no key goes to the disk yet. Without a disk, only the table comes.
+struct AttachDisk : rt::CallHeader {
+  AttachDisk() { rt::CallHeader::verb = shard::verb(Verb::attach_disk); }
+  uint16_t cache = 0;
+  const cache::CacheShared* shared = nullptr;
+  const cache::CacheDisk* disk = nullptr;
+  const cache::DiskTable* disks = nullptr;
+};
+
+// A disk has left, and no request uses it any more. Replies when its stripes have ended; with
+// `whole_cache` the shard's part of the cache has as well.
+struct DetachDisk : rt::CallHeader {
+  DetachDisk() { rt::CallHeader::verb = shard::verb(Verb::detach_disk); }
+  uint16_t cache = 0;
+  cache::StripeRange stripes;
+  bool whole_cache = false;
 };
 
 // What a GET would find, without fetching anything. Asked of the stripe's owner.

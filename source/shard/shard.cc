@@ -21,12 +21,12 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
       receive_(engine, options.receive_buffers),
       buffers_(options.buffer_pool_bytes),
       random_(options.seed),
-      disk_log_(reactor_, caches, options.log),
+      disk_log_(reactor_, caches_, options.log),
       reader_(reactor_, buffers_, options.disk_reads, &disk_log_),
       access_log_(reactor_),
       sockets_(sockets),
       clusters_(upstream::Context{reactor_, receive_, sockets, random_, {}}, options.shards),
-      context_{reactor_, receive_,    buffers_, sockets, clusters_, caches_,
+      context_{reactor_, receive_,    buffers_, sockets, clusters_,
                config_,  access_log_, stats_,   date_,   options.id},
       origin_(context_),
       connections_(options.max_connections),
@@ -35,14 +35,7 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
   CHECK(buffers_.ok());
   buffers_.setRegistered(engine.registerRegion(buffers_.region()));
   for (uint16_t i = 0; i < caches.size(); i++) {
-    cache::StripeServices services;
-    services.reactor = &reactor_;
-    services.peers = &peers_;
-    services.pool = &buffers_;
-    services.reader = &reader_;
-    services.disk_events = &disk_log_;
-    services.origin = &origin_;
-    caches_.push_back(std::make_unique<cache::ShardCache>(services, *caches[i], i));
+    caches_.push_back(std::make_unique<cache::ShardCache>(services(), *caches[i], i));
   }
   calls_ = std::make_unique<cache::CallServer>(peers_, caches_);
   peers_.serve(verb(Verb::apply_config), &serve<ApplyConfig, &Shard::applyConfig>, this);
@@ -51,6 +44,19 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
   peers_.serve(verb(Verb::drain), &serve<Drain, &Shard::drain>, this);
   peers_.serve(verb(Verb::stop), &serve<Stop, &Shard::stop>, this);
   peers_.serve(verb(Verb::lookup), &serve<LookupObject, &Shard::lookup>, this);
+  peers_.serve(verb(Verb::attach_disk), &serve<AttachDisk, &Shard::attachDisk>, this);
+  peers_.serve(verb(Verb::detach_disk), &serve<DetachDisk, &Shard::detachDisk>, this);
+}
+
+cache::StripeServices Shard::services() {
+  cache::StripeServices services;
+  services.reactor = &reactor_;
+  services.peers = &peers_;
+  services.pool = &buffers_;
+  services.reader = &reader_;
+  services.disk_events = &disk_log_;
+  services.origin = &origin_;
+  return services;
 }
 
 Shard::~Shard() {
@@ -99,12 +105,16 @@ rt::Task<void> Shard::serveAndReply(Call* call) {
 
 rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
   co_await awaitStart();
-  config_.set(call->snapshot);
+  std::vector<cache::ShardCache*> caches;
+  for (const CacheUse& use : call->caches) {
+    cache::ShardCache& cache = *caches_[use.cache];
+    cache.use(*use.disks);
+    cache.setScrubRate(call->snapshot->caches[caches.size()].scrub_bytes_per_second);
+    caches.push_back(&cache);
+  }
+  config_.set(call->snapshot, std::move(caches));
   access_log_.setFile(call->access_log_fd);
   clusters_.update(upstream::fromConfig(call->snapshot->clusters));
-  for (size_t i = 0; i < caches_.size(); i++) {
-    caches_[i]->setScrubRate(call->snapshot->caches[i].scrub_bytes_per_second);
-  }
   std::vector<int> gone;
   for (const auto& [fd, listening] : listening_) {
     const bool stays = std::any_of(call->sockets.begin(), call->sockets.end(),
@@ -211,19 +221,50 @@ rt::Task<void> Shard::stop(Stop* call) {
     Drain now;
     co_await drain(&now);
     for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
-      cache->endFills();  // sessions, here and elsewhere, may wait for them
+      if (cache != nullptr) {
+        cache->endFills();  // sessions, here and elsewhere, may wait for them
+      }
     }
     session_scope_.request();
     co_await sessions_.join();
     co_return;
   }
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
-    co_await cache->stop();
+    if (cache != nullptr) {
+      co_await cache->stop();
+    }
   }
   co_await reader_.stop();
   co_await clusters_.shutdown();
   co_await access_log_.stop();
   stopped_ = true;
+}
+
+rt::Task<void> Shard::attachDisk(AttachDisk* call) {
+  co_await awaitStart();
+  if (caches_.size() <= call->cache) {
+    caches_.resize(call->cache + 1);
+  }
+  std::unique_ptr<cache::ShardCache>& cache = caches_[call->cache];
+  if (cache == nullptr) {
+    cache = std::make_unique<cache::ShardCache>(services(), *call->shared, call->cache,
+                                                cache::ShardCache::Begin::empty);
+  }
+  cache->use(*call->disks);
+  if (call->disk != nullptr) {
+    cache->attach(*call->disk);
+  }
+}
+
+rt::Task<void> Shard::detachDisk(DetachDisk* call) {
+  co_await awaitStart();
+  if (call->cache >= caches_.size() || caches_[call->cache] == nullptr) {
+    co_return;  // it never came as far as here
+  }
+  co_await caches_[call->cache]->detach(call->stripes);
+  if (call->whole_cache) {
+    caches_[call->cache].reset();
+  }
 }
 
 rt::Task<void> Shard::lookup(LookupObject* call) {

@@ -78,7 +78,10 @@ class Shard {
   rt::Task<void> drain(Drain* call);
   rt::Task<void> stop(Stop* call);
   rt::Task<void> lookup(LookupObject* call);
+  rt::Task<void> attachDisk(AttachDisk* call);
+  rt::Task<void> detachDisk(DetachDisk* call);
 
+  cache::StripeServices services();
   void listen(const ListenerSocket& socket);
   rt::Task<void> unlisten(int fd);
   rt::Task<void> runSession(int fd, net::ConnectionSlot slot, std::string listener);
@@ -99,7 +102,7 @@ class Shard {
   http::DateCache date_;
   net::SocketFactory& sockets_;
   upstream::ClusterManager clusters_;
-  std::vector<std::unique_ptr<cache::ShardCache>> caches_;
+  std::vector<std::unique_ptr<cache::ShardCache>> caches_;  // by number; null: there is none
   proxy::Context context_;
   proxy::OriginPort origin_;
   proxy::ScratchPool scratch_;

@@ -43,6 +43,30 @@ struct ClusterReport {
   std::vector<EndpointReport> endpoints;
 };
 
+// The same of one disk of a cache.
+struct DiskFigures {
+  uint64_t stripes = 0;
+  uint64_t index_entries = 0;
+  uint64_t capacity_bytes = 0;
+  uint64_t used_bytes = 0;
+  uint64_t segments_free = 0;
+  uint64_t segments_bad = 0;
+  uint64_t stripes_recovering = 0;
+  uint64_t segments_to_recover = 0;
+  uint64_t stripes_not_written = 0;
+  uint64_t shards_not_reading = 0;
+  uint64_t outages = 0;
+  uint64_t writes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t write_errors = 0;
+  uint64_t segments_reclaimed = 0;
+};
+struct DiskReport {
+  std::string path;
+  DiskFigures figures;
+  std::string trouble;  // why it is out of use; empty: it is not
+};
+
 // The stripes that the shard owns, added up.
 struct CacheReport {
   std::string name;
@@ -65,8 +89,9 @@ struct CacheReport {
   uint64_t stripes_not_written = 0;  // the disk is out of use for writes
   uint64_t shards_not_reading = 0;   // the disk is out of use for this shard's reads
   uint64_t disk_outages = 0;
-  std::string disk_io;       // how the disk is reached
-  std::string disk_trouble;  // why the disk is out of use; empty: it is not
+  std::string disk_io;       // how the disks are reached
+  std::string disk_trouble;  // why a disk is out of use; empty: none is
+  std::vector<DiskReport> disks;
   cache::RamStats memory;
   cache::ShardCacheStats lookups;
   cache::StripeStats stripe;

@@ -249,6 +249,38 @@ TEST(CommandTest, ShardsShowTheirIoOneByOne) {
   EXPECT_EQ(textAt(json, "steering.0.listener"), "http");
 }
 
+TEST(CommandTest, ACacheShowsEachOfItsDisks) {
+  Desk desk;
+  const Json json = parseJson(desk.get("/cache", "format=json").body);
+  EXPECT_EQ(textAt(json, "caches.0.path"), "/var/cache/main");
+  EXPECT_EQ(textAt(json, "caches.0.disks.0.state"), "in use");
+  EXPECT_EQ(numberAt(json, "caches.0.disks.0.used_bytes"), 2 << 20);
+  EXPECT_EQ(numberAt(json, "caches.0.disks.0.max_size_bytes"), 1 << 30);
+  EXPECT_EQ(textAt(json, "caches.0.disks.1.path"), "/mnt/b");
+  EXPECT_EQ(textAt(json, "caches.0.disks.1.state"),
+            "not used (/mnt/b: cannot make the cache directory)");
+  EXPECT_EQ(numberAt(json, "caches.0.disks.1.open_failures"), 2);
+  EXPECT_EQ(textAt(json, "caches.0.disk"), textAt(json, "caches.0.disks.1.state"));
+  const std::string text = desk.get("/cache").body;
+  EXPECT_NE(text.find("main::disks::/var/cache/main::used_bytes::2097152\n"), std::string::npos);
+  desk.control.directories[1].leaving = true;
+  desk.control.directories[1].why_not.clear();
+  const Json later = parseJson(desk.get("/cache", "format=json").body);
+  EXPECT_EQ(textAt(later, "caches.0.disks.1.state"), "leaving");
+  EXPECT_EQ(textAt(later, "caches.0.disk"), "in use");
+}
+
+TEST(CommandTest, DisksHaveSeriesOfTheirOwn) {
+  Desk desk;
+  const std::string text = desk.get("/stats/prometheus").body;
+  for (const std::string_view line :
+       {"ringfence_cache_directory_in_use{cache=\"main\",directory=\"/var/cache/main\"} 1\n",
+        "ringfence_cache_directory_in_use{cache=\"main\",directory=\"/mnt/b\"} 0\n",
+        "ringfence_cache_directory_open_failures_total{cache=\"main\",directory=\"/mnt/b\"} 2\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  }
+}
+
 TEST(CommandTest, TheTableOfShardsAddsUpAndIsSplitWhenItIsTooWide) {
   Desk desk;
   const std::string text = desk.get("/shards").body;

@@ -13,7 +13,7 @@ FakeControl::FakeControl() {
   config.version = 0xabcdef;
   config::CacheConfig cache;
   cache.name = "main";
-  cache.path = "/var/cache/main";
+  cache.disks = {{"/var/cache/main", 1 << 30, false}, {"/mnt/b", 1 << 30, true}};
   config.caches.push_back(cache);
   config::ClusterConfig cluster;
   cluster.name = "origin";
@@ -27,6 +27,8 @@ FakeControl::FakeControl() {
   first.trigger = "start";
   first.version = config.version;
   attempts.push_back(first);
+  directories = {{"main", "/var/cache/main", 1 << 30, "", 0, false},
+                 {"main", "/mnt/b", 1 << 30, "/mnt/b: cannot make the cache directory", 2, false}};
   shards = twoShards();
 }
 
@@ -132,6 +134,11 @@ shard::ShardStats oneShard(uint16_t id) {
   cache.writes.latency_ns.record(base::kMillisecond_ns);
   cache.lookups.memory_hits = 60;
   cache.lookups.disk_hits = 10;
+  shard::DiskReport disk;
+  disk.path = "/var/cache/main";
+  disk.figures.stripes = 2;
+  disk.figures.used_bytes = 1 << 20;
+  cache.disks.push_back(std::move(disk));
   stats.caches.push_back(std::move(cache));
   return stats;
 }

@@ -20,6 +20,7 @@ class FakeControl : public Control {
   const std::string& bootstrapJson() override { return bootstrap; }
   int64_t configLoadedUnixS() override { return 1700000000; }
   std::vector<ListenerInfo> listeners() override { return listening; }
+  std::vector<DiskInfo> disks() override { return directories; }
   const std::vector<ReloadReport>& reloads() override { return attempts; }
   rt::Task<std::vector<shard::ShardStats>> collectStats() override;
   rt::Task<ReloadReport> reload(std::string trigger) override;
@@ -43,6 +44,7 @@ class FakeControl : public Control {
   config::Snapshot config;
   std::string bootstrap = "{\"admin\":{\"address\":{}}}";
   std::vector<ListenerInfo> listening;
+  std::vector<DiskInfo> directories;
   std::vector<ReloadReport> attempts;
   std::vector<shard::ShardStats> shards;
   ReloadReport next_reload;

@@ -128,12 +128,23 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
     sim::SimHost& host = world.addHost({0, base::ShardId{i}});
     shards_.push_back(std::make_unique<Shard>(host, mesh_, base::ShardId{i}, cut.pool_bytes));
   }
-  for (uint32_t i = 0; i < cut.stripes; i++) {
-    base::Result<std::unique_ptr<store::StripeShared>> stripe = store::makeStripeShared(
-        openFiles(i), 4096, static_cast<uint32_t>(world.options().wall_start_s));
-    CHECK(stripe.ok());
-    shared_->stripes.push_back(std::move(stripe.value()));
+  std::vector<CacheDisk> disks;
+  for (uint16_t disk = 0; disk < cut.disks; disk++) {
+    std::vector<std::unique_ptr<store::StripeShared>> stripes;
+    for (uint32_t i = 0; i < cut.stripes; i++) {
+      base::Result<std::unique_ptr<store::StripeShared>> stripe = store::makeStripeShared(
+          openFiles(disk, i), 4096, static_cast<uint32_t>(world.options().wall_start_s));
+      CHECK(stripe.ok());
+      stripes.push_back(std::move(stripe.value()));
+    }
+    CacheDisk& added = disks.emplace_back();
+    added.path = "disk-" + std::to_string(disk);
+    added.number = disk;
+    added.share = store::DiskShare{uint64_t{disk} + 1, cut.segments};
+    CHECK(shared_->add(std::move(stripes), added));
   }
+  disks_ = disks;
+  shared_->disks = std::make_unique<DiskTable>(std::move(disks));
   for (const std::unique_ptr<Shard>& shard : shards_) {
     StripeServices services;
     services.reactor = &shard->reactor;
@@ -165,18 +176,20 @@ CacheWorld::~CacheWorld() {
   }
 }
 
-store::StripeFiles CacheWorld::openFiles(uint32_t stripe) {
+store::StripeFiles CacheWorld::openFiles(uint16_t disk, uint32_t stripe) {
   store::StripeFiles files;
   files.superblock.stripe = stripe;
   files.superblock.stripe_count = cut_.stripes;
   files.superblock.segment_bytes = cut_.segment_bytes;
   files.superblock.segment_count = cut_.segments;
   files.superblock.hash_seed = 3;
+  files.superblock.cache_uuid[0] = static_cast<uint8_t>(disk);
+  files.disk = disk;
   sim::FileSpec data;
   data.length = store::kDataOffset + uint64_t{cut_.segments} * cut_.segment_bytes;
   data.limit = data.length;
   data.direct = true;
-  const std::string name = "stripe-" + std::to_string(stripe);
+  const std::string name = "stripe-" + std::to_string(disk) + "-" + std::to_string(stripe);
   sim::SimHost& host = shards_[0]->host;
   files.data_fd = world.openFile(host, name, data);
   sim::FileSpec small;
@@ -428,8 +441,8 @@ rt::Task<void> CacheWorld::purgingAll(Shard* shard, uint16_t stripe, bool* done)
 
 bool CacheWorld::purgeAll() {
   bool done = true;
-  for (uint16_t i = 0; i < cut_.stripes; i++) {
-    CHECK(shards_[0]->tasks.spawn(purgingAll(shards_[0].get(), i, &done)));
+  for (const base::StripeId stripe : shared_->disks->stripeIds()) {
+    CHECK(shards_[0]->tasks.spawn(purgingAll(shards_[0].get(), base::index(stripe), &done)));
   }
   finish();
   return done;
@@ -471,11 +484,13 @@ rt::Task<void> CacheWorld::purgingSelected(Shard* shard, uint16_t stripe,
 std::optional<uint64_t> CacheWorld::purgeSelected(const store::Selector& selector, bool soft) {
   std::optional<uint64_t> purged = 0;
   uint16_t answered = 0;
-  for (uint16_t i = 0; i < cut_.stripes; i++) {
+  const std::vector<base::StripeId> stripes = shared_->disks->stripeIds();
+  for (const base::StripeId stripe : stripes) {
     CHECK(shards_[0]->tasks.spawn(
-        counted(purgingSelected(shards_[0].get(), i, &selector, soft, &purged), &answered)));
+        counted(purgingSelected(shards_[0].get(), base::index(stripe), &selector, soft, &purged),
+                &answered)));
   }
-  CHECK(run([&] { return answered == cut_.stripes; }));
+  CHECK(run([&] { return answered == stripes.size(); }));
   return purged;
 }
 

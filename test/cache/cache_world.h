@@ -103,7 +103,8 @@ class CacheWorld {
  public:
   struct Cut {
     uint16_t shards = 1;
-    uint32_t stripes = 2;
+    uint16_t disks = 1;
+    uint32_t stripes = 2;  // of each disk
     uint32_t segments = 12;
     uint32_t segment_bytes = 4 << 20;
     uint64_t memory_bytes = 2 << 20;
@@ -135,6 +136,13 @@ class CacheWorld {
     return purgeSelected(selectPrefix(keyOf(path), shared_->hash_seed), soft);
   }
   void forgetMemory();  // what is in memory is read from the disk again
+  // Keys go to these disks from now on; the others may still have some.
+  void use(const std::vector<size_t>& disks);
+  // A disk that no key goes to ends on every shard, or comes back with what is on it.
+  void detach(size_t disk);
+  void attach(size_t disk);
+  // As after an unsafe request; whether it was found.
+  bool invalidate(const std::string& path, uint16_t shard = 0);
   void runFor(uint64_t ns) { world.runFor(ns); }
   bool run(const std::function<bool()>& done, uint64_t ns = 100 * base::kSecond_ns) {
     return world.run(done, world.now() + ns) == sim::Ran::done;
@@ -182,9 +190,11 @@ class CacheWorld {
     std::vector<std::unique_ptr<ShardCache>> caches;
     CallServer server;
   };
-  store::StripeFiles openFiles(uint32_t stripe);
+  store::StripeFiles openFiles(uint16_t disk, uint32_t stripe);
   rt::Task<void> starting(Shard* shard);
   rt::Task<void> stopping(Shard* shard);
+  rt::Task<void> detaching(Shard* shard, StripeRange range);
+  rt::Task<void> invalidating(Shard* shard, std::string path, bool* found);
   rt::Task<void> getting(Shard* shard, Get get, Got* got);
   rt::Task<void> reading(Shard* shard, const Get& get, Reader& reader, Came whole, Got* got);
   rt::Task<bool> filling(Shard* shard, const Get& get, const Keys& keys, FillRequest& request,
@@ -201,6 +211,7 @@ class CacheWorld {
   std::shared_ptr<const config::Snapshot> snapshot_;
   config::VirtualHost host_;
   std::unique_ptr<CacheShared> shared_;
+  std::vector<CacheDisk> disks_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<int> files_;
   bool stopped_ = false;

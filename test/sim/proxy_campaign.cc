@@ -92,6 +92,7 @@ class ProxyCampaign {
     spec_.cut.memory_bytes = random_.chance(1, 3) ? 0 : random_.between(1 << 20, 8 << 20);
     spec_.cut.hash_seed = random_.next();
     spec_.cut.sendfile = base::Random(seed ^ 0x73656e6466696c65ULL).chance(1, 3);
+    spec_.cut.disks = static_cast<uint16_t>(1 + spec_.cut.hash_seed % 3);
     origin_.start(static_cast<uint16_t>(endpoints_));
     const uint64_t visitors = random_.between(1, 6);
     for (uint64_t i = 0; i < visitors; i++) {

@@ -50,16 +50,17 @@ ProxyNode::~ProxyNode() {
   CHECK(members_.empty() || members_[0]->shard == nullptr);
 }
 
-store::StripeFiles ProxyNode::openStripe(uint32_t stripe) {
+store::StripeFiles ProxyNode::openStripe(uint16_t disk, uint32_t stripe) {
   const CacheCut& cut = spec_.cut;
-  const std::string base = "cache/stripe-" + std::to_string(stripe);
+  const std::string base = "cache-" + std::to_string(disk) + "/stripe-" + std::to_string(stripe);
   SimHost& owner = control_->host;
   store::StripeFiles files;
   files.superblock.stripe = stripe;
   files.superblock.stripe_count = cut.stripes;
   files.superblock.segment_bytes = cut.segment_bytes;
   files.superblock.segment_count = cut.segments;
-  files.superblock.cache_uuid.fill(0x5a);
+  files.superblock.cache_uuid.fill(static_cast<uint8_t>(0x5a + disk));
+  files.disk = disk;
   files.superblock.hash_seed = cut.hash_seed;
   files.superblock.formatted_s = 1;
   FileSpec data;
@@ -92,14 +93,24 @@ void ProxyNode::openCache() {
   shared->max_object_bytes = uint64_t{spec_.cut.segments} * spec_.cut.segment_bytes / 4;
   shared->shard_count = spec_.shards;
   shared->sendfile = spec_.cut.sendfile;
-  for (uint32_t i = 0; i < spec_.cut.stripes; i++) {
-    const auto now_s =
-        static_cast<uint32_t>(world_.options().wall_start_s + world_.now().ns / base::kSecond_ns);
-    base::Result<std::unique_ptr<store::StripeShared>> stripe =
-        store::makeStripeShared(openStripe(i), kIndexObjects, now_s);
-    judge_.require(stripe.ok(), "the index cannot be made");
-    shared->stripes.push_back(std::move(stripe.value()));
+  std::vector<cache::CacheDisk> disks;
+  for (uint16_t disk = 0; disk < spec_.cut.disks; disk++) {
+    std::vector<std::unique_ptr<store::StripeShared>> stripes;
+    for (uint32_t i = 0; i < spec_.cut.stripes; i++) {
+      const auto now_s =
+          static_cast<uint32_t>(world_.options().wall_start_s + world_.now().ns / base::kSecond_ns);
+      base::Result<std::unique_ptr<store::StripeShared>> stripe =
+          store::makeStripeShared(openStripe(disk, i), kIndexObjects, now_s);
+      judge_.require(stripe.ok(), "the index cannot be made");
+      stripes.push_back(std::move(stripe.value()));
+    }
+    cache::CacheDisk& added = disks.emplace_back();
+    added.path = "disk-" + std::to_string(disk);
+    added.number = disk;
+    added.share = store::DiskShare{uint64_t{disk} + 1, spec_.cut.segments};
+    CHECK(shared->add(std::move(stripes), added));
   }
+  shared->disks = std::make_unique<cache::DiskTable>(std::move(disks));
   caches_.push_back(std::move(shared));
 }
 
@@ -158,6 +169,7 @@ rt::Task<void> ProxyNode::applyAll(std::shared_ptr<const config::Snapshot> snaps
   size_t next = 0;
   const auto prepare = [&](shard::ApplyConfig& call) {
     call.snapshot = snapshot;
+    call.caches = {shard::CacheUse{0, cache().disks.get()}};
     call.sockets.push_back(shard::ListenerSocket{"http", members_[next]->listener});
     next++;
   };
@@ -165,17 +177,20 @@ rt::Task<void> ProxyNode::applyAll(std::shared_ptr<const config::Snapshot> snaps
 }
 
 void ProxyNode::purge(std::string key, std::function<void(bool)> done) {
-  std::vector<cache::PurgeCall> calls(1);
-  calls[0].hash = cache().hash(key);
-  calls[0].stripe = base::index(cache().stripeOf(calls[0].hash));
+  std::vector<cache::PurgeCall> calls(cache().disks->disks().size());
+  for (size_t i = 0; i < calls.size(); i++) {
+    calls[i].hash = cache().hash(key);
+    calls[i].stripe = base::index(cache().disks->stripeOn(i, calls[i].hash));
+  }
   CHECK(control_->tasks.spawn(purgeAt(std::move(calls), std::move(key), std::move(done))));
 }
 
 void ProxyNode::purgeAll(std::function<void(bool)> done) {
-  std::vector<cache::PurgeCall> calls(cache().stripes.size());
-  for (uint16_t i = 0; i < calls.size(); i++) {
+  const std::vector<base::StripeId> stripes = cache().disks->stripeIds();
+  std::vector<cache::PurgeCall> calls(stripes.size());
+  for (size_t i = 0; i < calls.size(); i++) {
     calls[i].everything = true;
-    calls[i].stripe = i;
+    calls[i].stripe = base::index(stripes[i]);
   }
   CHECK(control_->tasks.spawn(purgeAt(std::move(calls), {}, std::move(done))));
 }

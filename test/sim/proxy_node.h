@@ -33,7 +33,8 @@ class SimSockets final : public net::SocketFactory {
 
 // How a cache is cut, the same for every process that uses it.
 struct CacheCut {
-  uint32_t stripes = 2;
+  uint16_t disks = 1;
+  uint32_t stripes = 2;  // of each disk
   uint32_t segment_bytes = 1 << 20;
   uint32_t segments = 16;  // of each stripe
   uint64_t memory_bytes = 4 << 20;
@@ -91,7 +92,7 @@ class ProxyNode {
   };
 
   void openCache();
-  store::StripeFiles openStripe(uint32_t stripe);
+  store::StripeFiles openStripe(uint16_t disk, uint32_t stripe);
   void waitForControl(uint64_t limit_ns, std::string_view what);
   void teardown(uint64_t limit_ns);
   rt::Task<void> startShard(Member* member);

@@ -1,7 +1,6 @@
 #include "source/config/load/compile.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -13,20 +12,15 @@ namespace {
 // The order of caches in the text means nothing; by name, an index into them survives a reload.
 void compileCaches(const Place& list, const pb::StaticResources& from, Snapshot& out) {
   Names names;
-  std::map<std::string, std::string> paths;
+  Directories directories;
   const int count = countWithin(list, from.caches_size(), kMaxCaches);
   for (int i = 0; i < count; i++) {
     const pb::Cache& cache = from.caches(i);
     const Place place = list[i];
     names.add(place, cache.name(), "cache", static_cast<uint32_t>(i));
-    CacheConfig compiled = compileCache(place, cache, out.runtime.engine);
-    const std::string path = std::filesystem::path(compiled.path + "/").lexically_normal();
-    const auto [at, is_new] = paths.emplace(path, cache.name());
-    if (!is_new && !compiled.path.empty()) {
-      place["path"].error("cache `" + at->second + "` has the same path");
-    }
-    out.caches.push_back(std::move(compiled));
+    out.caches.push_back(compileCache(place, cache, out.runtime.engine, directories));
   }
+  directories.check();
   std::sort(out.caches.begin(), out.caches.end(),
             [](const CacheConfig& a, const CacheConfig& b) { return a.name < b.name; });
 }

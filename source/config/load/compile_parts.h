@@ -1,6 +1,10 @@
 // The compilers of single messages; compile.cc calls them in the order in which names are needed.
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "api/ringfence/config/v1/bootstrap.pb.h"
 #include "source/config/load/checks.h"
 #include "source/config/model/snapshot.h"
@@ -29,6 +33,8 @@ inline constexpr int kMaxLanguages = 64;
 inline constexpr size_t kMaxDirectResponseBytes = 65536;
 inline constexpr size_t kMaxHeaderNameBytes = 256;
 inline constexpr size_t kMaxHeaderValueBytes = 8192;
+inline constexpr int kMaxDisks = 16;
+inline constexpr uint64_t kMaxStripesOfCache = 4096;
 inline constexpr uint64_t kMinCacheBytes = uint64_t{16} << 20;
 inline constexpr uint64_t kMaxCacheBytes = uint64_t{16} << 40;
 inline constexpr uint64_t kDay_ms = 86400000;
@@ -43,7 +49,22 @@ struct References {
 RuntimeConfig compileRuntime(const Place& place, const pb::Runtime& from);
 LoggingConfig compileLogging(const Place& place, const pb::Logging& from);
 ClusterConfig compileCluster(const Place& place, const pb::Cluster& from);
-CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine);
+// The directories of all caches, to find out which are used twice.
+class Directories {
+ public:
+  void add(const Place& place, const std::string& path, const std::string& cache);
+  // Reports those that are, or lie in, others.
+  void check() const;
+
+ private:
+  struct Directory {
+    Place place;
+    std::string cache;
+  };
+  std::map<std::string, std::vector<Directory>> by_path_;  // normalized, with a slash at the end
+};
+CacheConfig compileCache(const Place& place, const pb::Cache& from, Engine engine,
+                         Directories& directories);
 ListenerConfig compileListener(const Place& place, const pb::Listener& from,
                                References& references);
 

@@ -106,16 +106,39 @@ void diffListener(const ListenerConfig& before, const ListenerConfig& after,
   differ.compare(before.routes, after.routes, path + ".route_config", Effect::reload);
 }
 
+// Disks are told apart by their paths.
+void diffDisks(const std::vector<DiskConfig>& before, const std::vector<DiskConfig>& after,
+               const std::string& path, Differ& differ) {
+  const auto fieldOf = [&path](const DiskConfig& disk) {
+    return disk.listed ? path + ".disks[" + disk.path + "]" : path + ".path";
+  };
+  for (const DiskConfig& disk : after) {
+    const auto old = std::ranges::find(before, disk.path, &DiskConfig::path);
+    if (old == before.end()) {
+      differ.note(fieldOf(disk), "added" + (disk.listed ? "" : ": " + disk.path), Effect::reload);
+      continue;
+    }
+    differ.numbers(old->max_size_bytes, disk.max_size_bytes,
+                   (disk.listed ? fieldOf(disk) : path) + ".max_size_bytes", Effect::restart);
+  }
+  for (const DiskConfig& disk : before) {
+    if (std::ranges::find(after, disk.path, &DiskConfig::path) == after.end()) {
+      differ.note(fieldOf(disk), "removed" + (disk.listed ? "" : ": " + disk.path), Effect::reload);
+    }
+  }
+}
+
 void diffCache(const CacheConfig& before, const CacheConfig& after, const std::string& path,
                Differ& differ) {
-  differ.compare(before.path, after.path, path + ".path", Effect::restart);
-  differ.numbers(before.max_size_bytes, after.max_size_bytes, path + ".max_size_bytes",
-                 Effect::restart);
+  diffDisks(before.disks, after.disks, path, differ);
   differ.numbers(before.memory_bytes, after.memory_bytes, path + ".memory_bytes", Effect::restart);
   differ.compare(before.disk_io, after.disk_io, path + ".disk_io", Effect::restart);
   differ.compare(before.direct_io, after.direct_io, path + ".direct_io", Effect::restart);
-  differ.numbers(before.max_object_bytes, after.max_object_bytes, path + ".max_object_bytes",
-                 Effect::restart);
+  // By default it follows from the disks there are at the start.
+  if (before.max_object_bytes_given || after.max_object_bytes_given) {
+    differ.numbers(before.max_object_bytes, after.max_object_bytes, path + ".max_object_bytes",
+                   Effect::restart);
+  }
   differ.numbers(before.stripes, after.stripes, path + ".stripes", Effect::restart);
   differ.numbers(before.segment_bytes, after.segment_bytes, path + ".segment_bytes",
                  Effect::restart);
@@ -147,7 +170,7 @@ Difference diff(const Snapshot& before, const Snapshot& after) {
                [&differ](const auto& old, const auto& now, const std::string& path) {
                  differ.compare(old, now, path, Effect::reload);
                });
-  differ.lists(before.caches, after.caches, "static_resources.caches", Effect::restart,
+  differ.lists(before.caches, after.caches, "static_resources.caches", Effect::reload,
                [&differ](const auto& old, const auto& now, const std::string& path) {
                  diffCache(old, now, path, differ);
                });

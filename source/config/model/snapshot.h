@@ -94,16 +94,22 @@ struct AdmissionConfig {
   friend bool operator==(const AdmissionConfig&, const AdmissionConfig&) = default;
 };
 
-struct CacheConfig {
-  std::string name;
+struct DiskConfig {
   std::string path;
   uint64_t max_size_bytes = 0;
+  bool listed = false;  // in `disks`, not the cache's own `path`
+  friend bool operator==(const DiskConfig&, const DiskConfig&) = default;
+};
+struct CacheConfig {
+  std::string name;
+  std::vector<DiskConfig> disks;               // at least one; `path` comes first
   uint64_t memory_bytes = uint64_t{64} << 20;  // 0: no memory tier
   DiskIo disk_io = DiskIo::automatic;
   bool direct_io = true;
   uint64_t max_object_bytes = 0;  // never 0 once compiled
-  uint32_t stripes = 0;           // 0: the store decides
-  uint64_t segment_bytes = 0;     // 0: the store decides
+  bool max_object_bytes_given = false;
+  uint32_t stripes = 0;        // 0: the store decides
+  uint64_t segment_bytes = 0;  // 0: the store decides
   policy::TagRules tags;
   uint64_t scrub_bytes_per_second = 0;  // 0: not at all
   AdmissionConfig admission;

@@ -77,7 +77,9 @@ constexpr Case kCases[] = {
     {"60s", "61s", "static_resources.listeners[web].route_config", "changed", false},
     {"connect_timeout: 1s", "connect_timeout: 2s", "static_resources.clusters[app]", "changed",
      false},
-    {"path: /m", "path: /n", "static_resources.caches[main].path", "changed", true},
+    {"path: /m", "path: /n", "static_resources.caches[main].path", "added: /n", false},
+    {"path: /s", "disks: [{path: /t, max_size_bytes: 1073741824}], path: /s",
+     "static_resources.caches[spare].disks[/t]", "added", false},
     {"1073741824, memory", "1073741832, memory", "static_resources.caches[main].max_size_bytes",
      "changed from 1073741824 to 1073741832", true},
     {"1048576", "0", "static_resources.caches[main].memory_bytes", "changed from 1048576 to 0",
@@ -119,9 +121,10 @@ TEST(Diff, NothingDiffersFromItself) {
 
 TEST(Diff, ACacheThatIsRenamedIsOneThatWentAndOneThatCame) {
   const Difference difference = after("name: spare", "name: other");
-  EXPECT_EQ(difference.needs_restart,
+  EXPECT_EQ(difference.changed,
             std::vector<Change>({{"static_resources.caches[other]", "added"},
                                  {"static_resources.caches[spare]", "removed"}}));
+  EXPECT_TRUE(difference.reloadable());
 }
 
 TEST(Diff, ListenersComeAndGoByReload) {

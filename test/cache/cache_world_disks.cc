@@ -1,0 +1,69 @@
+// The disks of a CacheWorld: which of them are used, and their coming and going.
+#include <algorithm>
+#include <utility>
+
+#include "source/base/check.h"
+#include "test/cache/cache_world.h"
+
+namespace cache {
+
+void CacheWorld::use(const std::vector<size_t>& disks) {
+  std::vector<CacheDisk> used;
+  std::vector<CacheDisk> others;
+  for (size_t i = 0; i < disks_.size(); i++) {
+    const bool is_used = std::find(disks.begin(), disks.end(), i) != disks.end();
+    (is_used ? used : others).push_back(disks_[i]);
+  }
+  auto table = std::make_unique<const DiskTable>(std::move(used), others);
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    shard->caches[0]->use(*table);
+  }
+  shared_->disks = std::move(table);
+}
+
+rt::Task<void> CacheWorld::detaching(Shard* shard, StripeRange range) {
+  co_await shard->caches[0]->detach(range);
+}
+
+void CacheWorld::detach(size_t disk) {
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    CHECK(shard->tasks.spawn(detaching(shard.get(), disks_[disk].stripes())));
+  }
+  finish();
+}
+
+void CacheWorld::attach(size_t disk) {
+  // Another life of the process's would begin with an empty index as well.
+  std::vector<std::unique_ptr<store::StripeShared>> stripes;
+  const CacheDisk old = disks_[disk];
+  for (uint16_t i = 0; i < old.stripe_count; i++) {
+    base::Result<std::unique_ptr<store::StripeShared>> stripe =
+        store::makeStripeShared(shared_->stripes[old.first_stripe + i]->files, 4096,
+                                static_cast<uint32_t>(world.options().wall_start_s));
+    CHECK(stripe.ok());
+    stripes.push_back(std::move(stripe.value()));
+  }
+  shared_->remove(old);
+  CHECK(shared_->add(std::move(stripes), disks_[disk]));
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    shard->caches[0]->attach(disks_[disk]);
+  }
+  world.runFor(base::kSecond_ns);
+}
+
+rt::Task<void> CacheWorld::invalidating(Shard* shard, std::string path, bool* found) {
+  Keys keys;
+  keys.primary = keyOf(path);
+  shard->caches[0]->locate(keys);
+  const ShardCache::Invalidated done = co_await shard->caches[0]->invalidate(keys);
+  *found = done.found;
+}
+
+bool CacheWorld::invalidate(const std::string& path, uint16_t shard) {
+  bool found = false;
+  CHECK(shards_[shard]->tasks.spawn(invalidating(shards_[shard].get(), path, &found)));
+  finish();
+  return found;
+}
+
+}  // namespace cache
