@@ -89,6 +89,10 @@ void Ledger::sent(uint32_t id, uint32_t variant, uint32_t version, uint64_t now_
   last_sent_ns_[{id, variant, version}] = now_ns;
 }
 
+void Ledger::sliced(uint32_t id, uint32_t variant, uint32_t version, uint64_t now_ns) {
+  last_sliced_ns_[{id, variant, version}] = now_ns;
+}
+
 void Ledger::setFloor(uint32_t id, uint32_t version, uint64_t now_ns, bool durable) {
   floors_[id].push_back(Floor{version, now_ns, durable});
 }
@@ -123,7 +127,10 @@ std::string Ledger::judge(const Asked& asked, const Message& got, uint64_t now_n
   if (status == 206 && asked.range.empty()) {
     return what + "206 without a range";
   }
-  const std::string age = judgeAge(asked, version);
+  // First bytes that were kept, and now completed: the origin has said that they are current.
+  const bool completed =
+      status == 200 && got.field("cache-status").find("fwd-status=206") != std::string::npos;
+  const std::string age = judgeAge(asked, version, completed);
   const std::string body = got.complete ? judgeBody(asked, got, version) : std::string();
   return age.empty() && body.empty() ? std::string() : what + age + body;
 }
@@ -164,7 +171,7 @@ std::string Ledger::judgeBody(const Asked& asked, const Message& got, uint32_t v
 
 // What RFC 9111 allows, from the outside: an answer may be used for its lifetime from when it was
 // made, and for its extension. `slack` covers whole seconds and what the network holds.
-std::string Ledger::judgeAge(const Asked& asked, uint32_t version) const {
+std::string Ledger::judgeAge(const Asked& asked, uint32_t version, bool completed) const {
   const Resource& r = resources_[asked.resource];
   const auto floors = floors_.find(asked.resource);
   if (floors != floors_.end()) {
@@ -180,7 +187,12 @@ std::string Ledger::judgeAge(const Asked& asked, uint32_t version) const {
     return "the origin never sent this; ";
   }
   const uint64_t usable_s = r.store ? uint64_t{r.max_age_s} + r.stale_s : 0;
-  const uint64_t until_ns = sent->second + usable_s * base::kSecond_ns + slack_ns_;
+  uint64_t sent_ns = sent->second;
+  const auto sliced = last_sliced_ns_.find(sent->first);
+  if (completed && sliced != last_sliced_ns_.end()) {
+    sent_ns = std::max(sent_ns, sliced->second);
+  }
+  const uint64_t until_ns = sent_ns + usable_s * base::kSecond_ns + slack_ns_;
   if (!asked.any_age && asked.begun_ns > until_ns) {
     return "stale by " + std::to_string((asked.begun_ns - until_ns) / base::kMillisecond_ns) +
            " ms more than allowed; ";

@@ -60,6 +60,8 @@ class Ledger {
 
   // The origin says so: at the begin and at the end of its answer.
   void sent(uint32_t id, uint32_t variant, uint32_t version, uint64_t now_ns);
+  // The rest of a version was sent, to who has its first bytes.
+  void sliced(uint32_t id, uint32_t variant, uint32_t version, uint64_t now_ns);
 
   // From now on, answers to new requests are of `version` or later.
   void setFloor(uint32_t id, uint32_t version, uint64_t now_ns, bool durable);
@@ -76,11 +78,12 @@ class Ledger {
     bool durable;
   };
   std::string judgeBody(const Asked& asked, const Message& got, uint32_t version) const;
-  std::string judgeAge(const Asked& asked, uint32_t version) const;
+  std::string judgeAge(const Asked& asked, uint32_t version, bool completed) const;
 
   std::vector<Resource> resources_;
   std::vector<uint32_t> versions_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> last_sent_ns_;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> last_sliced_ns_;
   std::map<uint32_t, std::vector<Floor>> floors_;
   uint64_t slack_ns_;
 };

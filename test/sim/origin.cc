@@ -138,9 +138,9 @@ rt::Task<bool> Origin::answer(int fd, Message request) {
   if (ends || (close && random_.chance(1, 2))) {
     head += "Connection: close\r\n";
   }
-  if (!slice) {  // the rest of an older answer makes that no younger
-    ledger_.sent(id, variant, version, host_.engine().monotonic().ns);
-  }
+  // The rest of an older answer makes that no younger, except where its first bytes were kept.
+  const uint64_t now_ns = host_.engine().monotonic().ns;
+  slice ? ledger_.sliced(id, variant, version, now_ns) : ledger_.sent(id, variant, version, now_ns);
   const std::string start = head + "\r\n";
   const int sent = co_await sendAll(fd, start, host_.scope(), deadline);
   bool lives = sent > 0;
