@@ -105,11 +105,10 @@ std::vector<DiskView> disksOf(const CacheReport& cache, const std::vector<DiskIn
       view.report = *at;
     }
     const shard::DiskFigures& figures = view.report.figures;
-    view.state = info.leaving ? "leaving"
-                 : info.why_not.empty()
-                     ? stateText(view.report.trouble, figures.stripes_recovering,
-                                 figures.segments_to_recover)
-                     : "not used (" + info.why_not + ")";
+    view.state = info.leaving           ? "leaving"
+                 : info.why_not.empty() ? stateText(view.report.trouble, figures.stripes_recovering,
+                                                    figures.segments_to_recover)
+                                        : "not used (" + info.why_not + ")";
   }
   return views;
 }

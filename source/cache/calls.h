@@ -43,8 +43,9 @@ enum class Verb : rt::Verb {
   invalidate,
   list,
   keep,
+  resize,
 };
-inline constexpr rt::Verb kVerbCount = 9;
+inline constexpr rt::Verb kVerbCount = 10;
 constexpr rt::Verb verb(Verb v) {
   return static_cast<rt::Verb>(v);
 }
@@ -233,8 +234,17 @@ struct KeepCall : rt::CallHeader {
   std::span<const store::Label> groups;  // of its cache groups
   std::span<const std::byte> body;       // at most store::kMaxObjectBody
   uint64_t epoch = 0;
-  // Reply.
-  bool stored = false;
+  bool stored = false;  // reply
+};
+
+// A log is to be longer or shorter; replied when nothing is behind its end. cut: the disk knows.
+struct ResizeCall : rt::CallHeader {
+  ResizeCall() { rt::CallHeader::verb = cache::verb(Verb::resize); }
+  uint16_t cache = 0;
+  uint16_t stripe = 0;
+  uint32_t segments = 0;
+  bool cut = false;
+  bool done = false;  // reply; false: the stripe ended before
 };
 
 }  // namespace cache

@@ -20,8 +20,8 @@ uint32_t bodyRoom(uint32_t buffer_bytes, size_t key_bytes, size_t meta_bytes) {
 }  // namespace
 
 bool Fill::oversized() const {
-  const uint64_t limit = std::min(stripe_.shared().max_object_bytes,
-                                  route_->policy.max_object_bytes.value_or(UINT64_MAX));
+  const uint64_t limit =
+      std::min(stripe_.maxObjectBytes(), route_->policy.max_object_bytes.value_or(UINT64_MAX));
   return std::max(info_.length.value_or(0), received_) > limit;
 }
 

@@ -16,6 +16,10 @@ constexpr uint64_t kTypicalObject_bytes = 4096;
 constexpr uint64_t kMinTable = 1024;
 constexpr uint64_t kMaxTable = 1 << 22;
 
+size_t slotsFor(uint64_t budget_bytes) {
+  return std::bit_ceil(std::clamp(budget_bytes / kTypicalObject_bytes, kMinTable, kMaxTable));
+}
+
 store::S3FifoOptions optionsFor(uint64_t budget_bytes) {
   store::S3FifoOptions options;
   options.budget_bytes = budget_bytes;
@@ -51,8 +55,7 @@ void RamRef::reset() {
 RamTier::RamTier(uint64_t budget_bytes)
     : policy_(optionsFor(budget_bytes)),
       read_(optionsFor(budget_bytes).ghost_entries, std::max<uint64_t>(budget_bytes, 1)),
-      table_(std::bit_ceil(std::clamp(budget_bytes / kTypicalObject_bytes, kMinTable, kMaxTable))) {
-}
+      table_(slotsFor(budget_bytes)) {}
 
 RamTier::~RamTier() {
   while (store::RamNode* node = policy_.evict()) {
@@ -120,6 +123,30 @@ void RamTier::dropStripes(uint16_t first, uint16_t count) {
       if (stripe >= first && stripe - first < count) {
         leave(*object);
       }
+    }
+  }
+}
+
+void RamTier::setBudget(uint64_t bytes) {
+  policy_.setBudget(bytes);
+  static_cast<void>(makeRoom(0));
+  grow();
+}
+
+// The chains stay short. Fewer objects do not need a smaller table.
+void RamTier::grow() {
+  const size_t slots = slotsFor(budgetBytes());
+  if (slots <= table_.size()) {
+    return;
+  }
+  std::vector<RamObject*> old(slots);
+  old.swap(table_);
+  for (RamObject* chain : old) {
+    while (chain != nullptr) {
+      RamObject& object = *std::exchange(chain, chain->chain);
+      RamObject*& first = chainOf(object.hash);
+      object.chain = first;
+      first = &object;
     }
   }
 }

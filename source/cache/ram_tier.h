@@ -87,6 +87,8 @@ class RamTier {
   // Copies a verified record. nullptr when it is too large, or nothing could make room.
   RamObject* insert(const store::RecordView& record, std::span<const std::byte> bytes,
                     const store::Entry& entry, base::StripeId stripe = base::StripeId{0});
+  // More memory or less; what has no room any more goes, and what is being sent when it has been.
+  void setBudget(uint64_t bytes);
   // What was copied from these stripes is not found any more.
   void dropStripes(uint16_t first, uint16_t count);
   uint64_t usedBytes() const { return policy_.usedBytes() + policy_.leavingBytes(); }
@@ -98,7 +100,8 @@ class RamTier {
   friend class RamRef;
   RamObject*& chainOf(base::Hash128 hash) { return table_[hash.lo & (table_.size() - 1)]; }
   void unchain(RamObject& object);
-  void leave(RamObject& object);    // out of table and queue
+  void leave(RamObject& object);  // out of table and queue
+  void grow();
   void release(RamObject& object);  // the last reader has gone
   bool makeRoom(uint64_t bytes);
   void destroy(RamObject& object);

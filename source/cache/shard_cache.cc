@@ -12,12 +12,14 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
       shared_(shared),
       index_(index),
       disks_(shared.disks.get()),
-      ram_(shared.memory_bytes / shared.shard_count),
+      max_object_bytes_(shared.limits.max_object_bytes),
+      ram_(shared.limits.memory_bytes / shared.shard_count),
       stripes_(shared.stripes.size()) {
   services_.ram = &ram_;
   if (shared.sendfile) {
     verified_.emplace(kVerifiedRecords);
   }
+  services_.max_object_bytes = &max_object_bytes_;
   for (uint16_t i = 0; i < stripes_.size() && begin == Begin::as_shared; i++) {
     if (shared.stripes[i] != nullptr &&
         shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
@@ -50,6 +52,31 @@ void ShardCache::recover(const CacheDisk& disk) {
 rt::Task<void> ShardCache::awaitRecovery(base::MonoTime deadline) {
   for (const DiskRecovery& disk : recoveries_) {
     co_await disk.recovery->wait(deadline);
+  }
+}
+
+void ShardCache::setLimits(const CacheLimits& limits) {
+  max_object_bytes_ = limits.max_object_bytes;
+  ram_.setBudget(limits.memory_bytes / shared_.shard_count);
+  if (limits.write_bytes_per_s > 0) {
+    shareWrites(limits.write_bytes_per_s);
+  }
+}
+
+// Each disk has its share by size, and each of its stripes as much.
+void ShardCache::shareWrites(uint64_t bytes_per_s) {
+  unsigned __int128 weights = 0;
+  for (const CacheDisk& disk : disks_->disks()) {
+    weights += disk.share.weight;
+  }
+  for (const CacheDisk& disk : disks_->disks()) {
+    const unsigned __int128 share = disk.share.weight * static_cast<unsigned __int128>(bytes_per_s);
+    const auto each = static_cast<uint64_t>(share / weights / disk.stripe_count);
+    for (uint16_t i = disk.first_stripe; i < disk.first_stripe + disk.stripe_count; i++) {
+      if (stripes_[i] != nullptr) {
+        stripes_[i]->setWriteRate(std::max<uint64_t>(each, 1));
+      }
+    }
   }
 }
 
@@ -113,8 +140,8 @@ rt::Task<void> ShardCache::stop() {
 
 void ShardCache::locate(Keys& keys) const {
   keys.primary_hash = shared_.hash(keys.primary);
-  keys.stripe = disks_->stripeOf(keys.by_path ? shared_.homeOf(keys.primary, true)
-                                              : keys.primary_hash);
+  keys.stripe =
+      disks_->stripeOf(keys.by_path ? shared_.homeOf(keys.primary, true) : keys.primary_hash);
   keys.rule.reset();
   keys.search.reset();
   keys.asked = keys.by_path ? std::string_view(keys.primary) : std::string_view();
@@ -419,6 +446,7 @@ CallServer::CallServer(rt::Peers& peers, std::vector<std::unique_ptr<ShardCache>
   peers.serve(verb(Verb::invalidate), &serve<InvalidateCall, &Stripe::invalidate>, this);
   peers.serve(verb(Verb::list), &serve<ListCall, &Stripe::list>, this);
   peers.serve(verb(Verb::keep), &serve<KeepCall, &Stripe::keep>, this);
+  peers.serve(verb(Verb::resize), &serve<ResizeCall, &Stripe::resize>, this);
 }
 
 Stripe* CallServer::stripeOf(uint16_t cache, uint16_t stripe) {

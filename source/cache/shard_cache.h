@@ -69,6 +69,7 @@ class ShardCache {
   void start();
   // Until that is done, as far as it can be at once, or the deadline. Requests need not wait.
   rt::Task<void> awaitRecovery(base::MonoTime deadline);
+  void setLimits(const CacheLimits& limits);
   // Of the whole cache, all stripes together. 0: nothing is scrubbed.
   void setScrubRate(uint64_t bytes_per_s);
   void endFills();
@@ -81,8 +82,8 @@ class ShardCache {
   // Where keys go from now on. `disks` lives until another table has been given.
   void use(const DiskTable& disks) { disks_ = &disks; }
 
-  // Sets hash and stripe for keys.primary, which is the URL's own key. Requests keep the stripe that
-  // they began with.
+  // Sets hash and stripe for keys.primary, which is the URL's own key. Requests keep the stripe
+  // that they began with.
   void locate(Keys& keys) const;
   // From memory alone: true if `reader` now has the object (and result its entry).
   bool lookupMemory(Keys& keys, const http::Fields& request, Reader& reader, LookupResult& result);
@@ -146,6 +147,7 @@ class ShardCache {
   RamObject* findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
                           std::optional<store::Entry>& entry);
   void recover(const CacheDisk& disk);
+  void shareWrites(uint64_t bytes_per_s);
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
   void found(const Keys& keys, Reader& reader, LookupResult& result, bool usable);
@@ -169,6 +171,7 @@ class ShardCache {
   const CacheShared& shared_;
   uint16_t index_;
   const DiskTable* disks_;
+  uint64_t max_object_bytes_;
   RamTier ram_;
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
   std::optional<store::VerifiedSet> verified_;

@@ -36,6 +36,7 @@ struct CacheDisk {
   uint16_t first_stripe = 0;
   uint16_t stripe_count = 0;
   store::DiskShare share;
+  uint64_t largest_object_bytes = 0;  // that does not push itself out while it is written
   StripeRange stripes() const { return StripeRange{first_stripe, stripe_count}; }
 };
 
@@ -97,14 +98,20 @@ class DiskTable {
   size_t chosen_;
 };
 
+// What a reload may change.
+struct CacheLimits {
+  uint64_t memory_bytes = 0;  // of all shards together
+  uint64_t max_object_bytes = 0;
+  uint64_t write_bytes_per_s = 0;  // of all stripes together; 0: no limit
+};
+
 struct CacheShared {
   CacheShared() : stripes(kMaxStripes) {}
 
   std::string name;
   uint64_t hash_seed = 0;
-  uint64_t memory_bytes = 0;  // of all shards together
-  uint64_t max_object_bytes = 0;
-  store::AdmissionOptions admission;  // of each stripe
+  CacheLimits limits;                 // the control thread's, and what a shard begins with
+  store::AdmissionOptions admission;  // of each stripe, at first
   uint16_t shard_count = 1;
   bool sendfile = false;  // chunks go from the page cache to sockets
   std::string disk_io;    // how the disk is reached, for the admin

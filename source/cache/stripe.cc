@@ -123,6 +123,12 @@ std::optional<policy::NoStoreReason> Stripe::refusedAdmission(base::Hash128 hash
   return policy::NoStoreReason::write_budget;
 }
 
+void Stripe::setWriteRate(uint64_t bytes_per_s) {
+  if (admission_ != nullptr) {
+    admission_->setWriteRate(bytes_per_s);
+  }
+}
+
 void Stripe::spendWrites(uint64_t bytes) {
   if (admission_ != nullptr) {
     admission_->spend(bytes);
@@ -345,6 +351,23 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
     call->objects.push_back(std::move(object));
   }
   call->next = page.value().next;
+  services_.peers->reply(*call);
+}
+
+void Stripe::resize(ResizeCall& call) {
+  if (stopping_) {
+    return services_.peers->reply(call);
+  }
+  spawn(serveResize(&call));
+}
+
+rt::Task<void> Stripe::serveResize(ResizeCall* call) {
+  if (call->cut) {
+    store_.forgetCut();
+    call->done = true;
+  } else {
+    call->done = co_await store_.resize(call->segments, serving_.scope());
+  }
   services_.peers->reply(*call);
 }
 

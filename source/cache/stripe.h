@@ -58,6 +58,7 @@ struct StripeServices {
   store::DiskEvents* disk_events = nullptr;  // null: nobody is told
   Origin* origin = nullptr;
   RamTier* ram = nullptr;
+  const uint64_t* max_object_bytes = nullptr;  // a reload may change it
 };
 
 class Stripe {
@@ -96,9 +97,11 @@ class Stripe {
   void invalidate(InvalidateCall& call);
   void list(ListCall& call);
   void keep(KeepCall& call);
+  void resize(ResizeCall& call);
 
   // For fills.
   const CacheShared& shared() const { return shared_; }
+  uint64_t maxObjectBytes() const { return *services_.max_object_bytes; }
   Origin& origin() { return *services_.origin; }
   rt::BufferPool& pool() { return *services_.pool; }
   store::RecordReader& reader() { return *services_.reader; }
@@ -127,6 +130,7 @@ class Stripe {
   std::optional<policy::NoStoreReason> refusedAdmission(base::Hash128 hash, bool known,
                                                         uint64_t bytes);
   void spendWrites(uint64_t bytes);
+  void setWriteRate(uint64_t bytes_per_s);
   void publishHitForMiss(base::Hash128 hash, uint32_t ttl_s, policy::NoStoreReason why);
   void keepInMemory(std::span<const std::byte> record, const store::Entry& entry);
   // Remembers which variants a key has, so that a purge can count and erase them (kMaxVariants in
@@ -163,6 +167,7 @@ class Stripe {
   rt::Task<void> serveFlush(AwaitFlushCall* call);
   rt::Task<void> servePurge(PurgeCall* call);
   rt::Task<void> serveKeep(KeepCall* call);
+  rt::Task<void> serveResize(ResizeCall* call);
   rt::Task<bool> append(const KeepCall& call, const bool& doomed);
   // stripe_purge.cc
   rt::Task<void> purgeKey(PurgeCall* call);

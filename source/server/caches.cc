@@ -12,7 +12,6 @@ namespace {
 // An average object; the index is sized for a disk full of them.
 constexpr uint64_t kExpectedObject_bytes = 8192;
 constexpr uint64_t kMinIndexObjects = 65536;
-constexpr uint64_t kBudgetBurst_s = 60;
 
 store::AdmissionOptions admissionOf(const config::AdmissionConfig& config, uint64_t objects,
                                     uint64_t stripes) {
@@ -21,7 +20,7 @@ store::AdmissionOptions admissionOf(const config::AdmissionConfig& config, uint6
   options.second_request = config.policy == config::AdmissionPolicy::second_hit;
   if (config.write_bytes_per_second > 0) {
     options.write_bytes_per_s = std::max<uint64_t>(config.write_bytes_per_second / stripes, 1);
-    options.burst_bytes = options.write_bytes_per_s * kBudgetBurst_s;
+    options.burst_bytes = options.write_bytes_per_s * store::kBudgetBurst_s;
   }
   return options;
 }
@@ -31,12 +30,6 @@ std::string nameOf(const config::CacheConfig& cache) {
 }
 
 }  // namespace
-
-// An object lies in one stripe, and must not push itself out while it is written.
-uint64_t Server::largestObject(const store::CacheFiles& files) {
-  const store::Superblock& cut = files.stripes()[0].superblock;
-  return uint64_t{cut.segment_bytes} * cut.segment_count / 4 * 3;
-}
 
 store::CacheLayout Server::layoutOf(const config::CacheConfig& cache,
                                     const config::DiskConfig& disk, uint32_t now_s) {
@@ -70,7 +63,7 @@ std::string Server::shareDisk(Directory& directory, uint32_t now_s, cache::Cache
   cache::CacheDisk disk;
   disk.path = directory.config.path;
   disk.number = next_disk_++;
-  disk.share = store::DiskShare{files.member().identity, files.bytes()};
+  disk.share.identity = files.member().identity;
   std::vector<std::unique_ptr<store::StripeShared>> stripes;
   for (store::StripeFiles stripe_files : files.stripes()) {
     stripe_files.disk = disk.number;
@@ -86,30 +79,48 @@ std::string Server::shareDisk(Directory& directory, uint32_t now_s, cache::Cache
   if (!shared.add(std::move(stripes), disk)) {
     return "a cache has at most " + std::to_string(cache::kMaxStripes) + " stripes";
   }
-  directory.disk = disk;
   directory.index_objects = objects;
+  directory.segments_used = files.stripes()[0].superblock.segment_count;
+  directory.disk = resized(disk, files, files.segmentsFor(directory.config.max_size_bytes));
   return {};
 }
 
 // What all disks have in common, and where keys go.
 void Server::shareCache(const config::CacheConfig& config, cache::CacheShared& shared,
                         const std::vector<Directory>& directories) {
+  const config::DiskIo how = engines_.diskIo(config).how;
   std::vector<cache::CacheDisk> disks;
-  uint64_t most = UINT64_MAX;
+  uint64_t objects = 0;
+  uint64_t stripes = 0;
   for (const Directory& directory : directories) {
     if (directory.disk.has_value()) {
       shared.hash_seed = directory.files->stripes()[0].superblock.hash_seed;
-      most = std::min(most, largestObject(*directory.files));
+      shared.disk_io = engines_.describe(how, directory.files->direct());
+      objects = std::max(objects, directory.index_objects);
+      stripes += directory.files->stripes().size();
       disks.push_back(*directory.disk);
     }
   }
-  if (config.max_object_bytes > most && config.max_object_bytes_given) {
+  shared.sendfile = how == config::DiskIo::sendfile;
+  shared.admission = admissionOf(config.admission, objects, stripes);
+  shared.disks = std::make_unique<cache::DiskTable>(std::move(disks));
+  shared.limits = limitsOf(config, *shared.disks);
+  if (config.max_object_bytes > shared.limits.max_object_bytes && config.max_object_bytes_given) {
     say(telemetry::LogLevel::warning, nameOf(config) + "max_object_bytes is limited to " +
-                                          std::to_string(most) +
+                                          std::to_string(shared.limits.max_object_bytes) +
                                           ", three quarters of one of its stripes");
   }
-  shared.max_object_bytes = std::min(config.max_object_bytes, most);
-  shared.disks = std::make_unique<cache::DiskTable>(std::move(disks));
+}
+
+// An object lies in one stripe, and must not push itself out while it is written.
+cache::CacheLimits Server::limitsOf(const config::CacheConfig& config,
+                                    const cache::DiskTable& disks) {
+  cache::CacheLimits limits{config.memory_bytes, config.max_object_bytes,
+                            config.admission.write_bytes_per_second};
+  for (const cache::CacheDisk& disk : disks.disks()) {
+    limits.max_object_bytes = std::min(limits.max_object_bytes, disk.largest_object_bytes);
+  }
+  return limits;
 }
 
 // Tells of a directory that cannot be used, or not as it was meant.
@@ -145,7 +156,6 @@ bool Server::openCache(const config::CacheConfig& config, uint32_t now_s) {
   const bool any = std::ranges::any_of(opened, [](const auto& o) { return o.files != nullptr; });
   auto shared = std::make_unique<cache::CacheShared>();
   shared->name = config.name;
-  shared->memory_bytes = config.memory_bytes;
   shared->shard_count = static_cast<uint16_t>(mesh_->size() - 1);
   std::vector<Directory> directories;
   for (size_t i = 0; i < opened.size(); i++) {

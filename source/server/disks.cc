@@ -69,7 +69,7 @@ std::vector<cache::CacheDisk> Server::leavingDisks(uint16_t number) const {
 }
 
 // The directories of the cache that are used now and stay.
-std::vector<Server::Directory*> Server::staying(const CacheChange& change) {
+std::vector<Directory*> Server::staying(const CacheChange& change) {
   std::vector<Directory*> out;
   for (Directory& directory : directories_[change.number]) {
     const bool removed =
@@ -161,7 +161,6 @@ std::string Server::prepareCache(const config::CacheConfig& next, CacheChange& c
   if (change.is_new) {
     auto shared = std::make_unique<cache::CacheShared>();
     shared->name = next.name;
-    shared->memory_bytes = next.memory_bytes;
     shared->shard_count = shardCount();
     caches_[change.number] = std::move(shared);
   }
@@ -169,11 +168,6 @@ std::string Server::prepareCache(const config::CacheConfig& next, CacheChange& c
   for (Directory& directory : change.joined) {
     if (next_disk_ == kMaxDiskNumbers) {
       return path + ": too many disks have been added since the start; restart";
-    }
-    if (!change.is_new && largestObject(*directory.files) < shared.max_object_bytes) {
-      return fieldOf(next, directory.config) + ": its stripes are too small for objects of " +
-             std::to_string(shared.max_object_bytes) +
-             " bytes, which the cache stores; give it more, or restart with a max_object_bytes";
     }
     error = shareDisk(directory, static_cast<uint32_t>(time(nullptr)), shared);
     if (!error.empty()) {
@@ -183,11 +177,14 @@ std::string Server::prepareCache(const config::CacheConfig& next, CacheChange& c
   if (change.is_new) {
     shareCache(next, shared, change.joined);
   }
-  return {};
+  return prepareSizes(next, change);
 }
 
 // Every shard makes its stripes of what is new, and looks there for what it invalidates.
 rt::Task<void> Server::attach(CacheChange& change) {
+  if (change.joined.empty()) {
+    co_return;
+  }
   cache::CacheShared& shared = *caches_[change.number];
   if (!change.is_new) {
     std::vector<cache::CacheDisk> others = leavingDisks(change.number);
@@ -239,12 +236,14 @@ rt::Task<std::string> Server::prepareCaches(const config::Snapshot& next,
     }
     bool asks = change.is_new;
     for (const Directory& directory : directories_[change.number]) {
-      const bool stays = std::ranges::find(config.disks, directory.config.path,
-                                           &config::DiskConfig::path) != config.disks.end();
+      const auto at =
+          std::ranges::find(config.disks, directory.config.path, &config::DiskConfig::path);
+      const bool stays = at != config.disks.end();
       if (!stays) {
         change.removed.push_back(directory.config.path);
       }
-      asks = asks || !stays || directory.files == nullptr;
+      asks = asks || !stays || directory.files == nullptr ||
+             at->max_size_bytes != directory.config.max_size_bytes;
     }
     if (!asks && config.disks.size() == directories_[change.number].size()) {
       continue;
@@ -276,7 +275,13 @@ std::string Server::commitCache(CacheChange& change) {
   std::vector<cache::CacheDisk> disks;
   for (const Directory* directory : staying(change)) {
     files.push_back(directory->files.get());
-    disks.push_back(*directory->disk);
+    cache::CacheDisk disk = *directory->disk;
+    for (const SizeChange& size : change.sizes) {
+      if (size.config.path == directory->config.path) {
+        disk = resized(std::move(disk), *directory->files, size.segments);
+      }
+    }
+    disks.push_back(std::move(disk));
   }
   for (const Directory& directory : change.joined) {
     files.push_back(directory.files.get());
@@ -330,6 +335,7 @@ rt::Task<void> Server::undoCaches(std::vector<CacheChange>& changes) {
       }
       co_await callAll(calls);
       shared->disks = std::move(table);
+      undoSizes(change);
     }
     Leaving leaving;
     leaving.cache = change.number;
@@ -354,6 +360,7 @@ void Server::finishCaches(std::vector<CacheChange>& changes) {
   };
   for (CacheChange& change : changes) {
     change.replaced.reset();
+    finishSizes(change);
     std::vector<Directory> gone;
     std::vector<Directory> now;
     for (Directory& directory : directories_[change.number]) {
@@ -379,6 +386,7 @@ void Server::finishCaches(std::vector<CacheChange>& changes) {
       leave(i, true, std::exchange(directories_[i], {}));
     }
   }
+  sweepSizes();
 }
 
 // What nobody uses any more goes, a whole cache after its disks that were removed before.
@@ -407,6 +415,10 @@ rt::Task<void> Server::detach(Leaving* leaving) {
       call.stripes = directory.disk->stripes();
     }
     co_await callAll(calls);
+    rt::CancelScope never;
+    while (directory.resizing) {
+      co_await resized_.wait(never);
+    }
     caches_[number]->remove(*directory.disk);
   }
   if (leaving->whole_cache) {
@@ -437,7 +449,8 @@ std::vector<shard::CacheUse> Server::cacheUses(const config::Snapshot& snapshot)
           std::ranges::none_of(leaving_, [i](const auto& leaving) { return leaving->cache == i; });
       number = is_new ? std::optional<uint16_t>(i) : std::nullopt;
     }
-    uses.push_back(shard::CacheUse{*number, caches_[*number]->disks.get()});
+    const cache::DiskTable& disks = *caches_[*number]->disks;
+    uses.push_back(shard::CacheUse{*number, &disks, limitsOf(cache, disks)});
   }
   return uses;
 }

@@ -9,6 +9,39 @@
 #include "source/server/server.h"
 
 namespace server {
+namespace {
+
+// On every disk: a key may have been stored there before disks changed.
+std::vector<cache::PurgeCall> callsForKeys(const cache::CacheShared& shared,
+                                           const std::vector<UrlKey>& keys) {
+  const size_t disks = shared.disks->count();
+  std::vector<cache::PurgeCall> calls(keys.size() * disks);
+  for (size_t i = 0; i < calls.size(); i++) {
+    const UrlKey& key = keys[i / disks];
+    calls[i].key = key.text;
+    calls[i].by_path = key.by_path;
+    calls[i].hash = shared.hash(key.text);
+    const base::Hash128 home = shared.homeOf(key.text, key.by_path);
+    calls[i].stripe = base::index(shared.disks->stripeOn(i % disks, home));
+  }
+  return calls;
+}
+
+// One call to each stripe; for a prefix, one for each form of its key. No selector: everything.
+std::vector<cache::PurgeCall> callsForAll(const cache::CacheShared& shared,
+                                          const std::vector<store::Selector>& selectors) {
+  const std::vector<base::StripeId> stripes = shared.disks->allStripeIds();
+  const size_t forms = std::max<size_t>(selectors.size(), 1);
+  std::vector<cache::PurgeCall> calls(stripes.size() * forms);
+  for (size_t i = 0; i < calls.size(); i++) {
+    calls[i].everything = selectors.empty();
+    calls[i].selector = selectors.empty() ? nullptr : &selectors[i / stripes.size()];
+    calls[i].stripe = base::index(stripes[i % stripes.size()]);
+  }
+  return calls;
+}
+
+}  // namespace
 
 Server::FoundCache Server::findCache(const std::string& name) const {
   FoundCache found;
@@ -42,7 +75,6 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
     report.error = "prefix: not an absolute http or https URL";
     co_return report;
   }
-  std::vector<cache::PurgeCall> calls;
   std::vector<UrlKey> keys;
   if (request.url.has_value() || request.prefix.has_value()) {
     keys = keysOf(uri, keySpecs(*config_.snapshot, found.index));
@@ -54,29 +86,8 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
   if (request.tag.has_value()) {
     selectors.push_back(cache::selectTag(*request.tag, shared->hash_seed));
   }
-  if (request.url.has_value()) {
-    // On every disk: it may have been stored there before disks changed.
-    const size_t disks = shared->disks->count();
-    calls.resize(keys.size() * disks);
-    for (size_t i = 0; i < calls.size(); i++) {
-      const UrlKey& key = keys[i / disks];
-      calls[i].key = key.text;
-      calls[i].by_path = key.by_path;
-      calls[i].hash = shared->hash(key.text);
-      const base::Hash128 home = shared->homeOf(key.text, key.by_path);
-      calls[i].stripe = base::index(shared->disks->stripeOn(i % disks, home));
-    }
-  } else {
-    // One call to each stripe; for a prefix, one for each form of its key.
-    const std::vector<base::StripeId> stripes = shared->disks->allStripeIds();
-    const size_t forms = std::max<size_t>(selectors.size(), 1);
-    calls.resize(stripes.size() * forms);
-    for (size_t i = 0; i < calls.size(); i++) {
-      calls[i].everything = selectors.empty();
-      calls[i].selector = selectors.empty() ? nullptr : &selectors[i / stripes.size()];
-      calls[i].stripe = base::index(stripes[i % stripes.size()]);
-    }
-  }
+  std::vector<cache::PurgeCall> calls =
+      request.url.has_value() ? callsForKeys(*shared, keys) : callsForAll(*shared, selectors);
   rt::TaskGroup group(*reactor_, static_cast<uint32_t>(calls.size()));
   for (cache::PurgeCall& call : calls) {
     call.cache = found.number;

@@ -416,6 +416,7 @@ rt::Task<void> Server::housekeeping() {
   while (co_await rt::Sleep(reactor_->now() + kHousekeeping_ns, scope)) {
     std::erase_if(retired_, [](const auto& snapshot) { return snapshot.use_count() == 1; });
     sweepLeaving();
+    sweepSizes();
     log_->flush();
   }
 }

@@ -16,6 +16,7 @@
 #include "source/base/random.h"
 #include "source/config/load/load.h"
 #include "source/net/listener.h"
+#include "source/server/disks.h"
 #include "source/server/dns_resolver.h"
 #include "source/server/engines.h"
 #include "source/server/options.h"
@@ -69,32 +70,6 @@ class Server final : public admin::Control, public upstream::EndpointSink {
     net::ListenerGroup group;
   };
 
-  // A directory of a cache that the configuration names.
-  struct Directory {
-    config::DiskConfig config;
-    std::unique_ptr<store::CacheFiles> files;  // null: it is not used, and why_not says why
-    std::optional<cache::CacheDisk> disk;      // with files
-    std::string why_not;
-    uint64_t failures = 0;  // times that it could not be opened
-  };
-
-  // What caches a reload brings, changes and takes away (disks.cc).
-  struct CacheChange {
-    uint16_t number = 0;
-    bool is_new = false;
-    std::vector<Directory> joined;                     // opened, and attached to the shards
-    std::vector<Directory> not_used;                   // tried before, and again in vain
-    std::vector<std::string> removed;                  // paths that the configuration has no more
-    std::unique_ptr<const cache::DiskTable> replaced;  // until every shard has another one
-  };
-  // Directories that no new request uses.
-  struct Leaving {
-    uint16_t cache = 0;
-    bool whole_cache = false;
-    std::vector<Directory> directories;
-    std::vector<std::weak_ptr<const void>> users;  // configurations and calls that may use them
-    bool detaching = false;
-  };
   // Held by what the admin asks of the stripes, while it runs.
   using AdminCall = std::shared_ptr<const int>;
 
@@ -106,10 +81,11 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::optional<uint16_t> numberOf(const std::string& cache) const;
   static store::CacheLayout layoutOf(const config::CacheConfig& cache,
                                      const config::DiskConfig& disk, uint32_t now_s);
-  static uint64_t largestObject(const store::CacheFiles& files);
   std::string shareDisk(Directory& directory, uint32_t now_s, cache::CacheShared& shared);
   void shareCache(const config::CacheConfig& config, cache::CacheShared& shared,
                   const std::vector<Directory>& directories);
+  static cache::CacheLimits limitsOf(const config::CacheConfig& config,
+                                     const cache::DiskTable& disks);
   void noteOpened(const config::CacheConfig& config, Directory& directory,
                   const store::OpenedDisk& opened);
   void noteAioFiles(const store::CacheFiles& files, config::DiskIo how);
@@ -150,6 +126,14 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<Directory*> staying(const CacheChange& change);
   std::vector<cache::CacheDisk> leavingDisks(uint16_t number) const;
   std::vector<shard::CacheUse> cacheUses(const config::Snapshot& snapshot) const;
+  // resize.cc
+  std::string prepareSizes(const config::CacheConfig& next, CacheChange& change);
+  void undoSizes(CacheChange& change);
+  void finishSizes(CacheChange& change);
+  void sweepSizes();
+  Directory* findDisk(uint16_t number);
+  rt::Task<void> resize(uint16_t cache, uint16_t disk);
+  rt::Task<bool> callStripes(uint16_t cache, cache::StripeRange range, SizeOrder order);
 
   // reload.cc
   rt::Task<admin::ReloadReport> loadAndApply(std::string trigger);
@@ -189,6 +173,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   std::vector<std::unique_ptr<Leaving>> leaving_;
   AdminCall admin_calls_ = std::make_shared<const int>(0);
   uint16_t next_disk_ = 0;
+  rt::WaitQueue resized_;
   net::KernelSockets sockets_;
   std::vector<OpenListener> listeners_;
   int access_log_fd_ = -1;

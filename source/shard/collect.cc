@@ -74,14 +74,14 @@ void addStripe(cache::Stripe& stripe, CacheReport& report) {
 
 void addStripe(cache::Stripe& stripe, DiskReport& report) {
   store::StripeStore& store = stripe.store();
-  const store::Superblock& superblock = store.shared().files.superblock;
+  const uint32_t segment_bytes = store.shared().files.superblock.segment_bytes;
   DiskFigures& disk = report.figures;
   disk.stripes++;
   disk.index_entries += store.index().size();
-  disk.capacity_bytes += uint64_t{superblock.segment_bytes} * superblock.segment_count;
+  disk.capacity_bytes += uint64_t{segment_bytes} * store.segmentCount();
   if (!store.ready()) {
     disk.stripes_recovering++;
-    disk.segments_to_recover += superblock.segment_count - store.segmentsRecovered();
+    disk.segments_to_recover += store.segmentCount() - store.segmentsRecovered();
     return;
   }
   const store::DiskHealth& health = store.log().health();
@@ -91,10 +91,9 @@ void addStripe(cache::Stripe& stripe, DiskReport& report) {
     report.trouble = std::string("writes: ") + diskTrouble(health.lastError());
   }
   const store::SegmentAllocator& allocator = store.log().allocator();
-  const uint64_t free = allocator.freeCount();
-  disk.segments_free += free;
+  disk.segments_free += allocator.freeCount();
   disk.segments_bad += allocator.badCount();
-  disk.used_bytes += (superblock.segment_count - free) * superblock.segment_bytes;
+  disk.used_bytes += uint64_t{segment_bytes} * allocator.usedCount();
   const store::WriteStats& writes = store.log().stats();
   disk.writes += writes.writes;
   disk.written_bytes += writes.written_bytes;

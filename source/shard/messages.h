@@ -42,6 +42,7 @@ struct ListenerSocket {
 struct CacheUse {
   uint16_t cache = 0;
   const cache::DiskTable* disks = nullptr;
+  cache::CacheLimits limits;
 };
 
 // Replies when the shard uses the configuration and no longer accepts on sockets that are left out.

@@ -109,6 +109,7 @@ rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
   for (const CacheUse& use : call->caches) {
     cache::ShardCache& cache = *caches_[use.cache];
     cache.use(*use.disks);
+    cache.setLimits(use.limits);
     cache.setScrubRate(call->snapshot->caches[caches.size()].scrub_bytes_per_second);
     caches.push_back(&cache);
   }
@@ -240,6 +241,25 @@ rt::Task<void> Shard::stop(Stop* call) {
   stopped_ = true;
 }
 
+namespace {
+
+constexpr uint64_t kAskReady_ns = base::kMillisecond_ns;
+
+// Until a disk's stripes can store, or the deadline: an empty disk takes some milliseconds, in
+// which what goes there would not be stored. Nobody takes the stripes away meanwhile.
+rt::Task<void> awaitReady(rt::Reactor& reactor, cache::ShardCache& cache, cache::StripeRange range,
+                          base::MonoTime deadline) {
+  rt::CancelScope never;
+  for (uint16_t i = range.first; i < range.first + range.count; i++) {
+    cache::Stripe* stripe = cache.owned(base::StripeId{i});
+    while (stripe != nullptr && !stripe->store().ready() && reactor.now() < deadline) {
+      co_await rt::Sleep(reactor.now() + kAskReady_ns, never);
+    }
+  }
+}
+
+}  // namespace
+
 rt::Task<void> Shard::attachDisk(AttachDisk* call) {
   co_await awaitStart();
   if (caches_.size() <= call->cache) {
@@ -253,6 +273,8 @@ rt::Task<void> Shard::attachDisk(AttachDisk* call) {
   cache->use(*call->disks);
   if (call->disk != nullptr) {
     cache->attach(*call->disk);
+    co_await awaitReady(reactor_, *cache, call->disk->stripes(),
+                        reactor_.now() + kStartPatience_ns);
   }
 }
 

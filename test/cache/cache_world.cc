@@ -121,8 +121,8 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   shared_ = std::make_unique<CacheShared>();
   shared_->name = "main";
   shared_->hash_seed = 3;
-  shared_->memory_bytes = cut.memory_bytes * cut.shards;
-  shared_->max_object_bytes = cut.max_object_bytes;
+  shared_->limits.memory_bytes = cut.memory_bytes * cut.shards;
+  shared_->limits.max_object_bytes = cut.max_object_bytes;
   shared_->shard_count = cut.shards;
   for (uint16_t i = 0; i < cut.shards; i++) {
     sim::SimHost& host = world.addHost({0, base::ShardId{i}});
@@ -446,24 +446,6 @@ bool CacheWorld::purgeAll() {
   }
   finish();
   return done;
-}
-
-rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
-                                        bool* done) {
-  const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));
-  *purged = result.objects;
-  *done = result.not_durable == 0;
-}
-
-uint64_t CacheWorld::purgeGroup(const std::string& group, uint16_t shard) {
-  uint64_t purged = 0;
-  bool done = false;
-  const std::string name = "http://h " + group;  // as policy::groupTag writes it
-  const store::Selector selector = selectGroup(name, shared_->hash_seed);
-  Shard* on = shards_[shard].get();
-  CHECK(on->tasks.spawn(purgingGroup(on, selector, &purged, &done)));
-  CHECK(run([&] { return done; }));
-  return purged;
 }
 
 rt::Task<void> CacheWorld::purgingSelected(Shard* shard, uint16_t stripe,

@@ -1,4 +1,4 @@
-// The disks of a CacheWorld: which of them are used, and their coming and going.
+// The disks of a CacheWorld: which of them are used, their coming and going, and what goes to all.
 #include <algorithm>
 #include <utility>
 
@@ -64,6 +64,24 @@ bool CacheWorld::invalidate(const std::string& path, uint16_t shard) {
   CHECK(shards_[shard]->tasks.spawn(invalidating(shards_[shard].get(), path, &found)));
   finish();
   return found;
+}
+
+rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
+                                        bool* done) {
+  const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));
+  *purged = result.objects;
+  *done = result.not_durable == 0;
+}
+
+uint64_t CacheWorld::purgeGroup(const std::string& group, uint16_t shard) {
+  uint64_t purged = 0;
+  bool done = false;
+  const std::string name = "http://h " + group;  // as policy::groupTag writes it
+  const store::Selector selector = selectGroup(name, shared_->hash_seed);
+  Shard* on = shards_[shard].get();
+  CHECK(on->tasks.spawn(purgingGroup(on, selector, &purged, &done)));
+  CHECK(run([&] { return done; }));
+  return purged;
 }
 
 }  // namespace cache

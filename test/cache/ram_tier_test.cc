@@ -260,5 +260,33 @@ TEST(RamTier, AgreesWithItsModelOverALongHistory) {
   }
 }
 
+TEST(RamTier, ABudgetMayChange) {
+  RamTier tier(1 << 20);
+  for (int i = 0; i < 200; i++) {
+    ASSERT_NE(insert(tier, std::to_string(i), 1, 2000), nullptr);
+  }
+  const uint64_t used_bytes = tier.usedBytes();
+  const uint64_t count = tier.count();
+  ASSERT_GT(count, 50u);
+  tier.setBudget(used_bytes / 2);
+  EXPECT_LE(tier.usedBytes(), used_bytes / 2);
+  EXPECT_LT(tier.count(), count);
+  EXPECT_GT(tier.count(), count / 4);
+  // Many more than the table had room for at first: each is found.
+  tier.setBudget(64 << 20);
+  for (int i = 0; i < 5000; i++) {
+    ASSERT_NE(insert(tier, std::to_string(i), 2, 2000), nullptr);
+  }
+  for (int i = 0; i < 5000; i++) {
+    ASSERT_NE(find(tier, std::to_string(i)), nullptr) << i;
+  }
+  RamRef held(tier, *find(tier, "7"));
+  tier.setBudget(0);
+  EXPECT_EQ(tier.count(), 0u);
+  EXPECT_TRUE(isVersion(*held, 2));
+  held.reset();
+  EXPECT_EQ(tier.usedBytes(), 0u);
+}
+
 }  // namespace
 }  // namespace cache

@@ -33,7 +33,7 @@ class ScrubTest : public testing::Test {
     const uint64_t offset =
         store::segmentOffset(at.segment, 4 << 20) + uint64_t{at.offset_units} * store::kUnitBytes;
     return w_.world.disk()
-        .contents("stripe-0")
+        .contents("stripe-0-0")
         .subspan(offset, uint64_t{at.length_units} * store::kUnitBytes);
   }
   // The chunk that holds a byte of the object.

@@ -89,8 +89,8 @@ void ProxyNode::openCache() {
   auto shared = std::make_unique<cache::CacheShared>();
   shared->name = "main";
   shared->hash_seed = spec_.cut.hash_seed;
-  shared->memory_bytes = spec_.cut.memory_bytes;
-  shared->max_object_bytes = uint64_t{spec_.cut.segments} * spec_.cut.segment_bytes / 4;
+  shared->limits.memory_bytes = spec_.cut.memory_bytes;
+  shared->limits.max_object_bytes = uint64_t{spec_.cut.segments} * spec_.cut.segment_bytes / 4;
   shared->shard_count = spec_.shards;
   shared->sendfile = spec_.cut.sendfile;
   std::vector<cache::CacheDisk> disks;
@@ -169,7 +169,7 @@ rt::Task<void> ProxyNode::applyAll(std::shared_ptr<const config::Snapshot> snaps
   size_t next = 0;
   const auto prepare = [&](shard::ApplyConfig& call) {
     call.snapshot = snapshot;
-    call.caches = {shard::CacheUse{0, cache().disks.get()}};
+    call.caches = {shard::CacheUse{0, cache().disks.get(), cache().limits}};
     call.sockets.push_back(shard::ListenerSocket{"http", members_[next]->listener});
     next++;
   };

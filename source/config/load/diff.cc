@@ -119,7 +119,7 @@ void diffDisks(const std::vector<DiskConfig>& before, const std::vector<DiskConf
       continue;
     }
     differ.numbers(old->max_size_bytes, disk.max_size_bytes,
-                   (disk.listed ? fieldOf(disk) : path) + ".max_size_bytes", Effect::restart);
+                   (disk.listed ? fieldOf(disk) : path) + ".max_size_bytes", Effect::reload);
   }
   for (const DiskConfig& disk : before) {
     if (std::ranges::find(after, disk.path, &DiskConfig::path) == after.end()) {
@@ -131,13 +131,13 @@ void diffDisks(const std::vector<DiskConfig>& before, const std::vector<DiskConf
 void diffCache(const CacheConfig& before, const CacheConfig& after, const std::string& path,
                Differ& differ) {
   diffDisks(before.disks, after.disks, path, differ);
-  differ.numbers(before.memory_bytes, after.memory_bytes, path + ".memory_bytes", Effect::restart);
+  differ.numbers(before.memory_bytes, after.memory_bytes, path + ".memory_bytes", Effect::reload);
   differ.compare(before.disk_io, after.disk_io, path + ".disk_io", Effect::restart);
   differ.compare(before.direct_io, after.direct_io, path + ".direct_io", Effect::restart);
   // By default it follows from the disks there are at the start.
   if (before.max_object_bytes_given || after.max_object_bytes_given) {
     differ.numbers(before.max_object_bytes, after.max_object_bytes, path + ".max_object_bytes",
-                   Effect::restart);
+                   Effect::reload);
   }
   differ.numbers(before.stripes, after.stripes, path + ".stripes", Effect::restart);
   differ.numbers(before.segment_bytes, after.segment_bytes, path + ".segment_bytes",

@@ -80,6 +80,16 @@ WriteBudget::WriteBudget(uint64_t bytes_per_s, uint64_t burst_bytes)
       burst_bytes_(static_cast<int64_t>(std::min<uint64_t>(burst_bytes, INT64_MAX / 2))),
       tokens_(burst_bytes_) {}
 
+void WriteBudget::setRate(uint64_t bytes_per_s, uint64_t burst_bytes) {
+  const auto burst = static_cast<int64_t>(std::min<uint64_t>(burst_bytes, INT64_MAX / 2));
+  if (burst_bytes_ > 0) {
+    const auto scaled = static_cast<__int128>(tokens_) * burst / burst_bytes_;
+    tokens_ = static_cast<int64_t>(std::max<__int128>(scaled, -(INT64_MAX / 4)));
+  }
+  bytes_per_s_ = bytes_per_s;
+  burst_bytes_ = burst;
+}
+
 BudgetLevel WriteBudget::level(uint32_t now_s) {
   if (bytes_per_s_ == 0) {
     return BudgetLevel::plenty;

@@ -42,6 +42,9 @@ class FrequencySketch {
   std::unique_ptr<uint64_t[]> doorkeeper_;
 };
 
+// What a budget may spend at once: what it earns in so long.
+inline constexpr uint64_t kBudgetBurst_s = 60;
+
 enum class BudgetLevel : uint8_t { none, low, plenty };
 
 // A bucket of tokens: bytes that may be written. Time is passed in and may stand still or go back.
@@ -51,6 +54,8 @@ class WriteBudget {
   WriteBudget(uint64_t bytes_per_s, uint64_t burst_bytes);
   // none: nothing is left; plenty: more than half of a burst.
   BudgetLevel level(uint32_t now_s);
+  // As full as it was. Not to or from no limit.
+  void setRate(uint64_t bytes_per_s, uint64_t burst_bytes);
   // Always succeeds: what was admitted is paid for, if need be in advance.
   void spend(uint64_t bytes);
 
@@ -81,6 +86,10 @@ class Admission {
   // Decides on a response and spends its bytes. The request for it has been noted already. known:
   // it takes the place of a stored object, so it was asked for before.
   Admit decide(base::Hash128 hash, bool known, uint64_t bytes, uint32_t now_s);
+  // Another share of the cache's budget.
+  void setWriteRate(uint64_t bytes_per_s) {
+    budget_.setRate(bytes_per_s, bytes_per_s * kBudgetBurst_s);
+  }
   // Bytes that were not known then, or were not asked about.
   void spend(uint64_t bytes) { budget_.spend(bytes); }
   FrequencySketch& sketch() { return sketch_; }

@@ -9,15 +9,18 @@ namespace store {
 SegmentAllocator::SegmentAllocator(const AllocatorOptions& options, SegmentTable& table)
     : options_(options),
       table_(table),
-      states_(table.count(), SegmentState::free),
-      queues_(table.count(), SegmentQueue::small),
-      on_disk_(table.count(), 0),
+      states_(table.capacity(), SegmentState::cut),
+      queues_(table.capacity(), SegmentQueue::small),
+      on_disk_(table.capacity(), 0),
       next_sequence_(options.next_sequence),
-      free_(table.count()) {
+      end_(table.count()),
+      free_(table.count()),
+      cut_(table.capacity() - table.count()) {
   CHECK(table.count() >= kMinSegments);
   CHECK(options.segment_bytes >= kMinSegmentBytes && options.segment_bytes <= kMaxSegmentBytes);
   CHECK(options.segment_bytes % kPageBytes == 0);
   CHECK(options.next_sequence > 0);
+  std::fill_n(states_.begin(), table.count(), SegmentState::free);
   for (uint32_t segment = 0; segment < table.count(); segment++) {
     table.setSequence(segment, 0);
   }
@@ -28,6 +31,7 @@ void SegmentAllocator::setState(uint32_t segment, SegmentState state) {
   free_ -= states_[segment] == SegmentState::free ? 1 : 0;
   reclaiming_ -= states_[segment] == SegmentState::reclaiming ? 1 : 0;
   bad_ -= states_[segment] == SegmentState::bad ? 1 : 0;
+  cut_ -= states_[segment] == SegmentState::cut ? 1 : 0;
   uint32_t& sealed = sealed_[static_cast<size_t>(queues_[segment])];
   sealed -= states_[segment] == SegmentState::sealed ? 1 : 0;
   sealed += state == SegmentState::sealed ? 1 : 0;
@@ -35,6 +39,7 @@ void SegmentAllocator::setState(uint32_t segment, SegmentState state) {
   free_ += state == SegmentState::free ? 1 : 0;
   reclaiming_ += state == SegmentState::reclaiming ? 1 : 0;
   bad_ += state == SegmentState::bad ? 1 : 0;
+  cut_ += state == SegmentState::cut ? 1 : 0;
 }
 
 void SegmentAllocator::adopt(uint32_t segment, uint64_t sequence) {
@@ -157,7 +162,7 @@ void SegmentAllocator::finishReclaim(uint32_t segment) {
   }
   CHECK(states_[segment] == SegmentState::reclaiming);
   table_.setSequence(segment, 0);
-  setState(segment, SegmentState::free);
+  setState(segment, segment < end_ ? SegmentState::free : SegmentState::cut);
 }
 
 void SegmentAllocator::markBad(uint32_t segment) {
@@ -166,6 +171,67 @@ void SegmentAllocator::markBad(uint32_t segment) {
   }
   table_.setSequence(segment, 0);
   setState(segment, SegmentState::bad);
+}
+
+void SegmentAllocator::setEnd(uint32_t segment_count) {
+  CHECK(segment_count >= kMinSegments && segment_count <= table_.capacity());
+  end_ = segment_count;
+  table_.setCount(std::max(table_.count(), end_));
+  for (uint32_t segment = 0; segment < table_.count(); segment++) {
+    if (states_[segment] == SegmentState::cut && segment < end_) {
+      setState(segment, SegmentState::free);
+    } else if (states_[segment] == SegmentState::free && segment >= end_) {
+      setState(segment, SegmentState::cut);
+    }
+  }
+}
+
+std::optional<OpenedSegment> SegmentAllocator::nextBehindEnd() const {
+  std::optional<OpenedSegment> oldest;
+  for (uint32_t segment = end_; segment < table_.count(); segment++) {
+    const uint64_t sequence = table_.sequence(segment);
+    if (states_[segment] == SegmentState::sealed &&
+        (!oldest.has_value() || sequence < oldest->sequence)) {
+      oldest = OpenedSegment{segment, sequence};
+    }
+  }
+  return oldest;
+}
+
+bool SegmentAllocator::endIsReached() const {
+  for (uint32_t segment = end_; segment < table_.count(); segment++) {
+    if (states_[segment] != SegmentState::cut && states_[segment] != SegmentState::bad) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void SegmentAllocator::forgetBehindEnd() {
+  CHECK(endIsReached());
+  for (uint32_t segment = end_; segment < table_.count(); segment++) {
+    setState(segment, SegmentState::cut);
+    on_disk_[segment] = 0;
+  }
+  table_.setCount(end_);
+}
+
+std::vector<OpenedSegment> SegmentAllocator::leftOnDisk() const {
+  std::vector<OpenedSegment> left;
+  for (uint32_t segment = 0; segment < table_.count(); segment++) {
+    const bool in_use =
+        states_[segment] != SegmentState::free && states_[segment] != SegmentState::cut;
+    if (!in_use && on_disk_[segment] != 0) {
+      left.push_back(OpenedSegment{segment, on_disk_[segment]});
+    }
+  }
+  std::ranges::sort(left, {}, &OpenedSegment::sequence);
+  return left;
+}
+
+void SegmentAllocator::blanked(uint32_t segment) {
+  CHECK(states_[segment] == SegmentState::free || states_[segment] == SegmentState::cut);
+  on_disk_[segment] = 0;
 }
 
 void SegmentAllocator::moveToMain(uint32_t segment) {

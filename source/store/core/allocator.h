@@ -1,6 +1,10 @@
 // SegmentAllocator: which segment is written now, what is free, what is next to be reclaimed.
 //
 //   free -> open -> sealing -> sealed -> reclaiming -> free        any -> bad (a disk error)
+//                                                  `-> cut         free -> cut -> free
+//
+// Segments behind the log's end are cut: a log becomes longer at once, and shorter one segment
+// after the other.
 //
 // Each opening takes the next sequence, and of the free segments the one that holds the oldest
 // bytes: what a crash could bring back goes in the order in which it came. What is sealed waits in
@@ -23,7 +27,7 @@
 
 namespace store {
 
-enum class SegmentState : uint8_t { free, open, sealing, sealed, reclaiming, bad };
+enum class SegmentState : uint8_t { free, open, sealing, sealed, reclaiming, bad, cut };
 
 // S3-FIFO's queues: `small` for what is new, `main` for what was hit and written again.
 enum class SegmentQueue : uint8_t { small, main };
@@ -83,6 +87,20 @@ class SegmentAllocator {
   // then no index entry may point to it.
   void beginReclaim(uint32_t segment);
   void finishReclaim(uint32_t segment);
+  // The log is to have so many segments, kMinSegments at least and the table's capacity at most.
+  // Those behind its end are not opened any more; in use they are until they have been reclaimed.
+  void setEnd(uint32_t segment_count);
+  uint32_t end() const { return end_; }
+  // The oldest sealed segment behind the end.
+  std::optional<OpenedSegment> nextBehindEnd() const;
+  // Whether none is in use behind the end.
+  bool endIsReached() const;
+  // Then: the disk does not have them any more.
+  void forgetBehindEnd();
+  // Those that are not in use and may be found by a crash, the oldest first; and one that may not,
+  // since it has been blanked.
+  std::vector<OpenedSegment> leftOnDisk() const;
+  void blanked(uint32_t segment);
   // A segment that the disk refuses: never used again while the process runs.
   void markBad(uint32_t segment);
   // A sealed segment of `small` goes to its place, by age, in main.
@@ -93,8 +111,8 @@ class SegmentAllocator {
   uint64_t onDisk(uint32_t segment) const { return on_disk_[segment]; }
   SegmentQueue queueOf(uint32_t segment) const { return queues_[segment]; }
   uint32_t sealedCount(SegmentQueue queue) const { return sealed_[static_cast<size_t>(queue)]; }
-  uint32_t count() const { return static_cast<uint32_t>(states_.size()); }
   uint32_t freeCount() const { return free_; }
+  uint32_t usedCount() const { return static_cast<uint32_t>(states_.size()) - free_ - cut_; }
   uint32_t badCount() const { return bad_; }
   uint64_t nextSequence() const { return next_sequence_; }
   // All segments up to this sequence are sealed: what a snapshot taken now may promise.
@@ -115,6 +133,7 @@ class SegmentAllocator {
   std::vector<SegmentQueue> queues_;
   std::vector<uint64_t> on_disk_;  // the last sequence written to each segment; 0: none
   uint64_t next_sequence_;
+  uint32_t end_;
   uint32_t next_segment_ = 0;
   uint64_t newest_adopted_ = 0;
   std::optional<OpenedSegment> open_;
@@ -123,6 +142,7 @@ class SegmentAllocator {
   uint32_t labels_ = 0;
   uint32_t free_ = 0;
   uint32_t bad_ = 0;
+  uint32_t cut_ = 0;
   uint32_t reclaiming_ = 0;
   std::array<uint32_t, kSegmentQueues> sealed_{};
 };

@@ -17,12 +17,18 @@ uint64_t logBytes(const EvictionOptions& options) {
 }  // namespace
 
 Eviction::Eviction(const EvictionOptions& options)
-    : options_(options),
-      max_savings_bytes_(logBytes(options) / kSavingShare),
-      small_left_(std::max(kSmallLeft, options.segment_count * kSmallLeftPercent / 100)),
-      small_target_(std::max(small_left_ + 1, options.segment_count * kSmallPercent / 100)),
-      run_frees_(std::clamp(options.segment_count / kRunShare, 1u, kMaxRunFrees)),
-      ghost_(options.ghost_entries, logBytes(options)) {}
+    : options_(options), ghost_(options.ghost_entries, logBytes(options)) {
+  setSegmentCount(options.segment_count);
+}
+
+void Eviction::setSegmentCount(uint32_t segment_count) {
+  options_.segment_count = segment_count;
+  max_savings_bytes_ = logBytes(options_) / kSavingShare;
+  savings_bytes_ = std::min(savings_bytes_, max_savings_bytes_);
+  small_left_ = std::max(kSmallLeft, segment_count * kSmallLeftPercent / 100);
+  small_target_ = std::max(small_left_ + 1, segment_count * kSmallPercent / 100);
+  run_frees_ = std::clamp(segment_count / kRunShare, 1u, kMaxRunFrees);
+}
 
 uint8_t Eviction::welcome(base::Hash128 hash) {
   return ghost_.take(hash.lo, logBytes(options_)) ? 1 : 0;

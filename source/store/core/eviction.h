@@ -47,6 +47,8 @@ class Eviction {
   static constexpr uint32_t kSavingShare = 8;
 
   explicit Eviction(const EvictionOptions& options);
+  // The log has become longer or shorter. The ghosts stay as many.
+  void setSegmentCount(uint32_t segment_count);
 
   // A new record under this key is about to be appended: the hits that its entry begins with.
   uint8_t welcome(base::Hash128 hash);
@@ -70,10 +72,10 @@ class Eviction {
   bool mainIsLong(const SegmentAllocator& allocator) const;
 
   EvictionOptions options_;
-  uint64_t max_savings_bytes_;
-  uint32_t small_left_;  // segments
-  uint32_t small_target_;
-  uint32_t run_frees_;  // segments, beyond kCleanAhead, at which a run ends
+  uint64_t max_savings_bytes_ = 0;
+  uint32_t small_left_ = 0;  // segments
+  uint32_t small_target_ = 0;
+  uint32_t run_frees_ = 0;  // segments, beyond kCleanAhead, at which a run ends
   uint64_t savings_bytes_ = 0;
   uint64_t run_sequence_ = 0;  // of the segment that the run fills
   bool running_ = false;

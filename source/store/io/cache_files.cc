@@ -342,7 +342,7 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   if (!error.empty()) {
     return error;
   }
-  superblock.segment_count = plan.cut.segments_per_stripe;
+  superblock.segment_count = std::max(superblock.segment_count, plan.cut.segments_per_stripe);
   error = preallocate(kept.data_fd, logBytes(superblock), path);
   if (error.empty() && read.superblock != superblock) {
     error = writeSuperblock(kept.data_fd, superblock, path);
@@ -353,7 +353,6 @@ std::string CacheFiles::openStripe(const CacheLayout& layout, uint32_t stripe, S
   if (!error.empty()) {
     return error;
   }
-  bytes_ += logBytes(superblock);
   plan.like = superblock;
   kept.superblock = superblock;
   if (layout.sendfile) {
@@ -378,6 +377,55 @@ std::string CacheFiles::openNotes(uint32_t stripe) {
     }
   }
   return {};
+}
+
+// Size.
+
+uint64_t CacheFiles::bytes() const {
+  uint64_t bytes = 0;
+  for (const StripeFiles& stripe : stripes_) {
+    bytes += logBytes(stripe.superblock);
+  }
+  return bytes;
+}
+
+uint32_t CacheFiles::segmentsFor(uint64_t max_size_bytes) const {
+  const uint32_t segment_bytes = stripes_[0].superblock.segment_bytes;
+  return cutCache(max_size_bytes, static_cast<uint32_t>(stripes_.size()), segment_bytes)
+      .segments_per_stripe;
+}
+
+uint64_t CacheFiles::bytesFor(uint32_t segments) const {
+  Superblock superblock = stripes_[0].superblock;
+  superblock.segment_count = segments;
+  return logBytes(superblock) * stripes_.size();
+}
+
+std::string CacheFiles::setSegments(uint32_t segments) {
+  std::string error;
+  for (uint32_t i = 0; i < stripes_.size() && error.empty(); i++) {
+    Superblock changed = stripes_[i].superblock;
+    changed.segment_count = segments;
+    error = preallocate(stripes_[i].data_fd, logBytes(changed), stripePath(directory_, i, ".data"));
+  }
+  for (uint32_t i = 0; i < stripes_.size() && error.empty(); i++) {
+    Superblock changed = stripes_[i].superblock;
+    changed.segment_count = segments;
+    if (changed != stripes_[i].superblock) {
+      error = writeSuperblock(stripes_[i].data_fd, changed, stripePath(directory_, i, ".data"));
+      stripes_[i].superblock = error.empty() ? changed : stripes_[i].superblock;
+    }
+  }
+  return error;
+}
+
+std::string CacheFiles::trimLogs() {
+  std::string error;
+  for (uint32_t i = 0; i < stripes_.size() && error.empty(); i++) {
+    error = trim(stripes_[i].data_fd, logBytes(stripes_[i].superblock),
+                 stripePath(directory_, i, ".data"));
+  }
+  return error;
 }
 
 // Company.

@@ -8,7 +8,8 @@
 //   DIR/stripe-NNN.purge-a, -b  purge journal
 //
 // A log's file is never longer than its superblock says: what a smaller size has cut off must not
-// come back when it grows again.
+// come back when it grows again. A directory is opened with at least the segments that it has;
+// those that are too many are given up while it is used (setSegments).
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,19 @@ class CacheFiles {
 
   const std::vector<StripeFiles>& stripes() const { return stripes_; }
   bool direct() const { return direct_; }
-  uint64_t bytes() const { return bytes_; }
+  uint64_t bytes() const;
   const std::string& directory() const { return directory_; }
+
+  // So many segments of a stripe fit in, as the directory is cut; 0: too few.
+  uint32_t segmentsFor(uint64_t max_size_bytes) const;
+  // The same the other way round: the bytes of all stripes.
+  uint64_t bytesFor(uint32_t segments) const;
+  // Every stripe is to have so many. What is new is reserved first; what goes must not be used any
+  // more, and stays in the files until trimLogs(). An error is a sentence: some may have it
+  // already.
+  std::string setSegments(uint32_t segments);
+  // Gives the file system back what lies behind the last segments.
+  std::string trimLogs();
 
   Member member() const;
   // Durable when it returns; an error is a sentence.
@@ -73,7 +85,6 @@ class CacheFiles {
   int lock_fd_ = -1;
   bool blank_ = false;  // formatted by this object
   bool direct_ = true;
-  uint64_t bytes_ = 0;
   std::vector<StripeFiles> stripes_;
 };
 

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "source/store/core/segment_table.h"
+
 namespace store {
 namespace {
 
@@ -19,8 +21,9 @@ std::string failed(const std::string& what) {
   return "SENDFILE: " + what + ": " + std::strerror(errno) + kAdvice;
 }
 
-uint64_t dataBytes(const Superblock& cut) {
-  return kDataOffset + uint64_t{cut.segment_count} * cut.segment_bytes;
+// A log may grow while its file is mapped.
+uint64_t mostBytes(const Superblock& cut) {
+  return kDataOffset + uint64_t{SegmentTable::capacityFor(cut.segment_count)} * cut.segment_bytes;
 }
 
 // A file that is written past the page cache and read through it, and a pipe that holds a page.
@@ -100,8 +103,9 @@ std::string openCached(StripeFiles& files, const std::string& path) {
   }
   // No reading ahead: what gets into the page cache has been asked for, and so is verified.
   posix_fadvise(files.cached_fd, 0, 0, POSIX_FADV_RANDOM);
-  void* map = mmap(nullptr, dataBytes(files.superblock), PROT_READ, MAP_SHARED | MAP_NORESERVE,
-                   files.cached_fd, 0);
+  files.mapped_bytes = mostBytes(files.superblock);
+  void* map =
+      mmap(nullptr, files.mapped_bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, files.cached_fd, 0);
   if (map == MAP_FAILED) {
     return failed(path + ": cannot map it (the limit of address space?)");
   }
@@ -111,7 +115,7 @@ std::string openCached(StripeFiles& files, const std::string& path) {
 
 void closeCached(StripeFiles& files) {
   if (files.mapped != nullptr) {
-    munmap(files.mapped, dataBytes(files.superblock));
+    munmap(files.mapped, files.mapped_bytes);
     files.mapped = nullptr;
   }
   if (files.cached_fd >= 0) {

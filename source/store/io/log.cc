@@ -34,11 +34,12 @@ StripeLog::StripeLog(rt::Reactor& reactor, RecordReader& reader, IndexShard& ind
       segments_(reader, options.file, options.stripe),
       options_(options),
       eviction_(evictionFor(options, index, table)),
-      successors_(table.count()),
+      successors_(table.capacity()),
       loops_(reactor, 2),
       tasks_(reactor, kSlabs + kSealing + 1),
       reserve_(new(std::align_val_t{kPageBytes}) std::byte[kSlab_bytes]),
-      footer_(new(std::align_val_t{kPageBytes}) std::byte[kFooterPiece_bytes]) {}
+      footer_(new(std::align_val_t{kPageBytes}) std::byte[kFooterPiece_bytes]),
+      first_of_life_(allocator.nextSequence()) {}
 
 StripeLog::~StripeLog() {
   CHECK(open_ == nullptr);
@@ -417,7 +418,7 @@ rt::Task<void> StripeLog::writeFooter(std::vector<std::byte> footer, uint32_t se
     forgetUnlisted(segment);
   }
   allocator_.sealed(segment);
-  if (allocator_.needsReclaim()) {
+  if (allocator_.needsReclaim() || segment >= allocator_.end()) {
     reclaim_wanted_.wakeOne();
   }
   sealing_--;

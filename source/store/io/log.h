@@ -62,6 +62,10 @@ class StripeLog {
   // running.
   rt::Task<void> stop();
 
+  // Makes the log longer at once; or shorter, when what is behind its new end has been given up and
+  // nothing uses it. False: cancelled before.
+  rt::Task<bool> resize(uint32_t segment_count, rt::CancelScope& scope);
+
   // Appends a finished record (record_writer.h; at any place) and publishes it. `record` stays as
   // it is until the end. Errors: no_capacity, cancelled.
   rt::Task<base::Result<Appended>> append(std::span<std::byte> record, Publish publish,
@@ -144,7 +148,13 @@ class StripeLog {
   rt::Task<void> flushLoop();
 
   rt::Task<void> reclaimLoop();
-  rt::Task<void> reclaim(ReclaimInput input);
+  std::optional<ReclaimInput> nextToReclaim();
+  rt::Task<base::Status> blank(uint32_t segment);
+  rt::Task<bool> blankUnused();
+  rt::Task<base::Result<Footer>> linesOf(OpenedSegment segment, rt::CancelScope& scope);
+  rt::Task<void> findReplaced(rt::CancelScope& scope);
+  void markSuccessors(OpenedSegment victim, std::span<const TocEntry> lines);
+  rt::Task<bool> reclaim(ReclaimInput input);
   rt::Task<bool> mayFree(OpenedSegment victim, SegmentQueue queue,
                          const base::Result<Footer>& footer);
   rt::Task<void> reinsert(OpenedSegment victim, Reinsertion what);
@@ -201,6 +211,12 @@ class StripeLog {
   rt::WaitQueue written_;          // woken after every write
   rt::WaitQueue reclaim_wanted_;
   rt::WaitQueue segment_free_;
+  bool end_waits_ = false;  // a segment behind the end could not be freed just now
+  const uint64_t first_of_life_;
+  bool replaced_known_ = false;  // `replaced_` is of this end
+  bool all_replaced_ = false;    // and all of them are in it
+  std::vector<uint64_t>
+      replaced_;  // keys, sorted: before the end lies a version of an earlier life
   uint32_t sealing_ = 0;
   std::vector<const Selector*> held_;
   uint64_t writes_begun_ = 0;

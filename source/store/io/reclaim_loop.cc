@@ -19,21 +19,176 @@ constexpr uint64_t kPinWait_ns = base::kMillisecond_ns;
 
 rt::Task<void> StripeLog::reclaimLoop() {
   while (!background_.requested()) {
-    const std::optional<ReclaimInput> input =
-        eviction_.next(allocator_, static_cast<uint32_t>(reactor_.turn().wall.s));
+    const std::optional<ReclaimInput> input = nextToReclaim();
     if (!input.has_value()) {
-      co_await reclaim_wanted_.wait(background_);
+      if (std::exchange(end_waits_, false)) {
+        static_cast<void>(co_await rt::Sleep(reactor_.now() + kNoteAgain_ns, background_));
+      } else {
+        co_await reclaim_wanted_.wait(background_);
+      }
       continue;
     }
-    co_await reclaim(*input);
+    const bool freed = co_await reclaim(*input);
+    end_waits_ = !freed && input->segment >= allocator_.end();
     segment_free_.wakeAll();
   }
   segment_free_.wakeAll();
 }
 
-rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
+// What is behind the end goes first and whole.
+std::optional<ReclaimInput> StripeLog::nextToReclaim() {
+  const auto now_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  const std::optional<OpenedSegment> behind = allocator_.nextBehindEnd();
+  if (!behind.has_value() || end_waits_ || !replaced_known_) {
+    return eviction_.next(allocator_, now_s);
+  }
+  ReclaimInput input;
+  input.segment = behind->segment;
+  input.sequence = behind->sequence;
+  input.queue = allocator_.queueOf(behind->segment);
+  input.now_s = now_s;
+  return input;
+}
+
+rt::Task<bool> StripeLog::resize(uint32_t segment_count, rt::CancelScope& scope) {
+  const bool shorter = segment_count < table_.count();
+  replaced_known_ = replaced_known_ && !shorter;
+  allocator_.setEnd(segment_count);
+  eviction_.setSegmentCount(segment_count);
+  segment_free_.wakeAll();
+  base::Status turn = co_await turn_.acquire(1, scope);
+  if (!turn.ok()) {
+    co_return false;
+  }
+  while (allocator_.hasOpen() && allocator_.opened().segment >= allocator_.end()) {
+    closeSlab();
+    if (sealing_ < kSealing) {
+      sealSegment();
+    } else {
+      co_await written_.wait(never_);
+    }
+  }
+  const bool blanked = !shorter || co_await blankUnused();
+  turn_.release(1);
+  if (!blanked) {
+    co_return false;
+  }
+  if (shorter) {
+    co_await findReplaced(scope);
+  }
+  reclaim_wanted_.wakeOne();
+  auto how = rt::WaitQueue::Woken::by_wake;
+  while (!allocator_.endIsReached() && how == rt::WaitQueue::Woken::by_wake &&
+         !background_.requested()) {
+    how = co_await segment_free_.wait(scope);
+  }
+  co_return allocator_.endIsReached();
+}
+
+// Segments that are not in use are written over oldest first, so that a crash brings back no
+// version without the one that replaced it. Cutting goes by place and not by age: what is cut must
+// not leave behind what is older. The caller has the turn, so that none is opened meanwhile.
+rt::Task<bool> StripeLog::blankUnused() {
+  const std::vector<OpenedSegment> left = allocator_.leftOnDisk();
+  for (const OpenedSegment& segment : left) {
+    base::Status written = co_await blank(segment.segment);
+    if (!written.ok()) {
+      co_return false;
+    }
+  }
+  const rt::IoResult synced =
+      co_await rt::FileOp(rt::OpKind::fsync, options_.file.fd, {}, 0, false, never_, base::kNever);
+  if (!synced.ok()) {
+    co_return false;
+  }
+  for (const OpenedSegment& segment : left) {
+    allocator_.blanked(segment.segment);
+  }
+  co_return true;
+}
+
+// The table of contents; of a segment that lost it in a crash, what recovery found, if it goes out
+// of its turn or stays behind what does.
+rt::Task<base::Result<Footer>> StripeLog::linesOf(OpenedSegment segment, rt::CancelScope& scope) {
+  base::Result<Footer> footer = co_await segments_.footer(segment, scope);
+  const bool needed = allocator_.end() < table_.count() && segment.sequence < first_of_life_;
+  if (footer.ok() || !needed || footer.error().code == base::Code::io_error) {
+    co_return footer;
+  }
+  base::Result<TailWalk> walk = co_await segments_.walk(segment, scope);
+  if (!walk.ok()) {
+    co_return walk.error();
+  }
+  Footer found;
+  found.entries = std::move(walk.value().entries);
+  found.labels = std::move(walk.value().labels);
+  found.sequence = segment.sequence;
+  co_return std::move(found);
+}
+
+// Which record took the place of which is not known of earlier lives, whose segments are freed in
+// their order but for those behind the end. So what lies before the end and is not what the index
+// leads to is looked for here. (The versions of this life have their successors.)
+rt::Task<void> StripeLog::findReplaced(rt::CancelScope& scope) {
+  replaced_.clear();
+  bool all = true;
+  for (uint32_t segment = 0; segment < allocator_.end() && !scope.requested(); segment++) {
+    const OpenedSegment at{segment, table_.sequence(segment)};
+    if (at.sequence == 0 || at.sequence >= first_of_life_) {
+      continue;
+    }
+    base::Result<Footer> footer = co_await linesOf(at, scope);
+    all = all && footer.ok();
+    if (!footer.ok()) {
+      continue;
+    }
+    for (const TocEntry& line : footer.value().entries) {
+      const std::optional<Entry> entry = index_.find(line.hash());
+      const bool current = entry.has_value() && entry->placed() && entry->segment() == segment &&
+                           entry->offsetUnits() == line.offset_units &&
+                           entry->generation() == generationOf(at.sequence);
+      if (!current && line.recordKind() != RecordKind::chunk) {
+        replaced_.push_back(line.hash().lo);
+      }
+    }
+  }
+  std::ranges::sort(replaced_);
+  all_replaced_ = all;
+  replaced_known_ = !scope.requested();
+}
+
+// Of a segment of an earlier life that goes out of its turn.
+void StripeLog::markSuccessors(OpenedSegment victim, std::span<const TocEntry> lines) {
+  if (victim.segment < allocator_.end() || victim.sequence >= first_of_life_ ||
+      successors_.any(victim.segment)) {
+    return;
+  }
+  for (const TocEntry& line : lines) {
+    const bool may_have_replaced =
+        !replaced_known_ || !all_replaced_ || std::ranges::binary_search(replaced_, line.hash().lo);
+    if (may_have_replaced && line.recordKind() != RecordKind::chunk) {
+      successors_.add(
+          Location{victim.sequence, victim.segment, line.offset_units, line.length_units});
+    }
+  }
+}
+
+// Takes a segment's header away, without which nothing in it is found.
+rt::Task<base::Status> StripeLog::blank(uint32_t segment) {
+  base::Status turn = co_await footer_turn_.acquire(1, never_);
+  CHECK(turn.ok());
+  const std::span<std::byte> page(footer_.get(), kPageBytes);
+  std::ranges::fill(page, std::byte{0});
+  base::Status written =
+      co_await writeBytes(page, segmentOffset(segment, options_.file.segment_bytes), false);
+  footer_turn_.release(1);
+  co_return written;
+}
+
+// True: the segment is free.
+rt::Task<bool> StripeLog::reclaim(ReclaimInput input) {
   const OpenedSegment victim{input.segment, input.sequence};
-  base::Result<Footer> footer = co_await segments_.footer(victim, never_);
+  base::Result<Footer> footer = co_await linesOf(victim, never_);
   if (footer.ok()) {
     ReclaimPlan plan = planReclaim(input, footer.value().entries, index_);
     for (const ReclaimPlan::Drop& drop : plan.drop) {
@@ -52,8 +207,12 @@ rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
       }
     }
   }
-  if (!co_await mayFree(victim, input.queue, footer)) {
-    co_return;
+  if (footer.ok()) {
+    markSuccessors(victim, footer.value().entries);
+  }
+  const bool may_free = co_await mayFree(victim, input.queue, footer);
+  if (!may_free) {
+    co_return false;
   }
   // Entries that a lost footer could not name point to a sequence that is gone: they are misses.
   table_.retire(victim.segment);
@@ -61,29 +220,43 @@ rt::Task<void> StripeLog::reclaim(ReclaimInput input) {
     co_await rt::Sleep(reactor_.now() + kPinWait_ns, never_);
   }
   allocator_.beginReclaim(victim.segment);
+  base::Status blanked = base::Error{base::Code::cancelled};
+  if (victim.segment >= allocator_.end()) {
+    blanked = co_await blank(victim.segment);
+  }
   allocator_.finishReclaim(victim.segment);
+  if (blanked.ok() && allocator_.state(victim.segment) != SegmentState::bad) {
+    allocator_.blanked(victim.segment);
+  }
   filters_.drop(victim.segment);
   successors_.drop(victim.segment);
   forgetUnlisted(victim.segment);
   stats_.reclaimed_segments++;
+  co_return true;
 }
 
 // Tells the purge journal what must not come back once the segment's records are gone. False: the
 // segment stays in use, since that could not be written or is not known, and its turn comes again.
 rt::Task<bool> StripeLog::mayFree(OpenedSegment victim, SegmentQueue queue,
                                   const base::Result<Footer>& footer) {
-  const bool bound = options_.notes != nullptr && successors_.any(victim.segment) &&
-                     allocator_.hasOlder(victim.sequence);
+  // Behind the end it goes before what is older and out of use.
+  const bool has_older = victim.segment < allocator_.end()
+                             ? allocator_.hasOlder(victim.sequence)
+                             : allocator_.oldestSequence() < victim.sequence;
+  const bool unknown =
+      !footer.ok() && victim.segment >= allocator_.end() && victim.sequence < first_of_life_;
+  const bool bound =
+      options_.notes != nullptr && (successors_.any(victim.segment) || unknown) && has_older;
   if (!bound) {
     co_return true;
   }
   if (!footer.ok()) {
     // Whose successors they are is not known, so the segment waits until nothing older is left. In
-    // main it is the oldest already.
+    // main it is the oldest already, if it is not behind the end.
     if (queue == SegmentQueue::small) {
       allocator_.moveToMain(victim.segment);
     }
-    co_return queue == SegmentQueue::main;
+    co_return queue == SegmentQueue::main&& victim.segment < allocator_.end();
   }
   std::vector<PurgeRecord> purges =
       purgesToFree(victim, footer.value().entries, successors_, index_, table_,

@@ -19,6 +19,7 @@ struct StripeFiles {
   // of all of it, which is asked and never touched.
   int cached_fd = -1;
   std::byte* mapped = nullptr;
+  uint64_t mapped_bytes = 0;  // as much as the log may grow to
 };
 
 }  // namespace store

@@ -34,7 +34,7 @@ StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShare
       shared_(shared),
       events_(events),
       segments_(reader, shared.recordFile(), static_cast<uint16_t>(shared.files.superblock.stripe)),
-      filters_(shared.table->count(), shared.filter_bytes),
+      filters_(shared.table->capacity(), shared.filter_bytes),
       journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
       background_(reactor, 3) {}
@@ -60,17 +60,33 @@ rt::Task<void> StripeStore::stop() {
   }
 }
 
+rt::Task<bool> StripeStore::resize(uint32_t segment_count, rt::CancelScope& scope) {
+  while (!ready()) {
+    if (!co_await rt::Sleep(reactor_.now() + kAskReady_ns, scope)) {
+      co_return false;
+    }
+  }
+  const bool done = co_await log_->resize(segment_count, scope);
+  co_return done;
+}
+
+void StripeStore::forgetCut() {
+  if (ready() && allocator_->endIsReached()) {
+    allocator_->forgetBehindEnd();
+  }
+}
+
 rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   const uint64_t records = log_->stats().appended_records;
   SnapshotHeader header;
   header.bucket_count = shared_.index->bucketCount();
   header.sealed_sequence = allocator_->sealedSequence();
   header.journal_number = journal_.nextNumber();
-  header.segment_count = shared_.table->count();
+  header.segment_count = shared_.table->capacity();  // the log may grow meanwhile
   header.epoch_s = shared_.index->epoch();
   header.written_s = static_cast<uint32_t>(reactor_.turn().wall.s);
   std::vector<uint64_t> sequences;
-  for (uint32_t i = 0; i < shared_.table->count(); i++) {
+  for (uint32_t i = 0; i < header.segment_count; i++) {
     sequences.push_back(shared_.table->sequence(i));
   }
   // A snapshot promises that what it names is on the disk.

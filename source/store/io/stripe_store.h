@@ -113,6 +113,7 @@ class StripeStore final : private PurgeNotes {
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
   static constexpr size_t kMaxDropped = 65536;
   static constexpr uint64_t kScrubEvery_ns = 60 * base::kSecond_ns;  // a pass begins, at most
+  static constexpr uint64_t kAskReady_ns = 20 * base::kMillisecond_ns;
 
   StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShared& shared,
               DiskEvents* events = nullptr);
@@ -128,6 +129,13 @@ class StripeStore final : private PurgeNotes {
   uint32_t segmentsRecovered() const { return segments_recovered_; }
   // Nobody appends any more: writes everything out and saves a snapshot.
   rt::Task<void> stop();
+
+  // The log gets another number of segments, as StripeLog::resize; once the store is ready, until
+  // when it waits. What is given up is gone for good when forgetCut() is called: the superblock has
+  // no such segments any more.
+  rt::Task<bool> resize(uint32_t segment_count, rt::CancelScope& scope);
+  void forgetCut();
+  uint32_t segmentCount() const { return shared_.table->count(); }
 
   StripeLog& log() { return *log_; }
   IndexShard& index() { return *shared_.index; }

@@ -58,6 +58,21 @@ TEST(FrequencySketch, AgeingHalvesWhatWasCounted) {
   EXPECT_LE(sketch.estimate(hashOf(1)), 7u);
 }
 
+TEST(WriteBudget, WithAnotherRateItIsAsFullAsItWas) {
+  WriteBudget budget(100, 1000);
+  EXPECT_EQ(budget.level(1), BudgetLevel::plenty);
+  budget.spend(400);
+  budget.setRate(50, 500);
+  EXPECT_EQ(budget.level(1), BudgetLevel::plenty);  // 300 of 500
+  budget.spend(50);
+  EXPECT_EQ(budget.level(1), BudgetLevel::low);
+  budget.setRate(200, 2000);
+  EXPECT_EQ(budget.level(1), BudgetLevel::low);  // 1000 of 2000
+  budget.spend(1000);
+  EXPECT_EQ(budget.level(1), BudgetLevel::none);
+  EXPECT_EQ(budget.level(2), BudgetLevel::low);  // 200
+}
+
 TEST(WriteBudget, IsKeptOverTime) {
   WriteBudget budget(1000, 5000);
   base::Random random(2);

@@ -267,5 +267,64 @@ TEST(Allocator, ABadOpenSegmentIsNoLongerOpen) {
   EXPECT_EQ(allocator.badCount(), 2u);
 }
 
+TEST(Allocator, BecomesLongerAtOnce) {
+  SegmentTable table(kMinSegments);
+  SegmentAllocator allocator(options(), table);
+  for (uint32_t i = 0; i < kMinSegments; i++) {
+    allocator.open();
+    allocator.sealed(allocator.seal().segment);
+  }
+  EXPECT_FALSE(allocator.open().has_value());
+  allocator.setEnd(kMinSegments + 2);
+  EXPECT_TRUE(allocator.endIsReached());
+  EXPECT_EQ(table.count(), kMinSegments + 2);
+  EXPECT_EQ(allocator.freeCount(), 2u);
+  EXPECT_EQ(allocator.open()->segment, kMinSegments);
+  EXPECT_EQ(allocator.usedCount(), kMinSegments + 1);
+}
+
+TEST(Allocator, BecomesShorterSegmentBySegment) {
+  constexpr uint32_t kEnd = kMinSegments;
+  SegmentTable table(kEnd + 4);
+  SegmentAllocator allocator(options(), table);
+  for (uint32_t i = 0; i < kEnd + 2; i++) {
+    allocator.open();
+    allocator.sealed(allocator.seal().segment);
+  }
+  EXPECT_EQ(allocator.open()->segment, kEnd + 2);
+  allocator.setEnd(kEnd);
+  EXPECT_EQ(allocator.freeCount(), 0u);
+  EXPECT_EQ(allocator.usedCount(), kEnd + 3);
+  EXPECT_EQ(allocator.nextBehindEnd()->segment, kEnd);
+  EXPECT_FALSE(allocator.endIsReached());
+  allocator.beginReclaim(kEnd);
+  allocator.finishReclaim(kEnd);
+  EXPECT_EQ(allocator.state(kEnd), SegmentState::cut);
+  EXPECT_EQ(allocator.freeCount(), 0u);
+  allocator.markBad(kEnd + 1);
+  EXPECT_FALSE(allocator.nextBehindEnd().has_value());
+  EXPECT_FALSE(allocator.endIsReached());  // one is open
+  allocator.sealed(allocator.seal().segment);
+  allocator.beginReclaim(kEnd + 2);
+  allocator.finishReclaim(kEnd + 2);
+  EXPECT_TRUE(allocator.endIsReached());
+  // What is there still may be found by a crash.
+  EXPECT_EQ(allocator.onDisk(kEnd), kEnd + 1);
+  allocator.forgetBehindEnd();
+  EXPECT_EQ(allocator.onDisk(kEnd), 0u);
+  EXPECT_EQ(allocator.badCount(), 0u);
+  EXPECT_EQ(table.count(), kEnd);
+  EXPECT_EQ(allocator.usedCount(), kEnd);
+}
+
+TEST(Allocator, AnEndMayMoveBackBeforeItIsReached) {
+  SegmentTable table(kMinSegments + 3);
+  SegmentAllocator allocator(options(), table);
+  allocator.setEnd(kMinSegments);
+  allocator.setEnd(kMinSegments + 2);
+  EXPECT_EQ(allocator.freeCount(), kMinSegments + 2);
+  EXPECT_TRUE(allocator.endIsReached());
+}
+
 }  // namespace
 }  // namespace store

@@ -168,6 +168,11 @@ TEST_F(CacheDirectory, KeepsItsCutWhenItsSizeWouldMakeAnother) {
     layout_.max_size_bytes = mebibytes << 20;
     const CacheFiles::Opened opened = CacheFiles::open(layout_);
     ASSERT_EQ(opened.error, "") << mebibytes;
+    if (mebibytes < 600) {
+      const uint32_t segments = opened.files->segmentsFor(layout_.max_size_bytes);
+      ASSERT_EQ(opened.files->setSegments(segments), "");
+      ASSERT_EQ(opened.files->trimLogs(), "");
+    }
     const Superblock& now = opened.files->stripes()[0].superblock;
     EXPECT_EQ(now.stripe_count, before.stripe_count);
     EXPECT_EQ(now.segment_bytes, before.segment_bytes);
@@ -192,6 +197,19 @@ TEST_F(CacheDirectory, TooSmallForItsCutIsRefusedAndLeftAlone) {
   EXPECT_EQ(CacheFiles::open(layout_).error, "");
 }
 
+// The stripes must give up first what goes: a start cuts nothing.
+TEST_F(CacheDirectory, OpensAsLargeAsItWas) {
+  layout_.max_size_bytes += 8 * kMinSegmentBytes;
+  make();
+  layout_.max_size_bytes -= 8 * kMinSegmentBytes;
+  const CacheFiles::Opened opened = CacheFiles::open(layout_);
+  ASSERT_EQ(opened.error, "");
+  EXPECT_EQ(opened.files->stripes()[1].superblock.segment_count, kMinSegments + 4);
+  EXPECT_EQ(opened.files->segmentsFor(layout_.max_size_bytes), kMinSegments);
+  EXPECT_EQ(opened.files->segmentsFor(layout_.max_size_bytes - 1), 0u);
+  EXPECT_EQ(opened.files->bytesFor(kMinSegments), layout_.max_size_bytes);
+}
+
 // What a smaller size cut off may have been purged since: it must not come back.
 TEST_F(CacheDirectory, WhatIsCutOffDoesNotComeBack) {
   const uint64_t small = layout_.max_size_bytes;
@@ -203,8 +221,14 @@ TEST_F(CacheDirectory, WhatIsCutOffDoesNotComeBack) {
   ASSERT_GT(bytes.size(), last);
   bytes.replace(last, 5, "alive");
   write(data(0), bytes);
-  layout_.max_size_bytes = small;
-  make();
+  {
+    const CacheFiles::Opened opened = CacheFiles::open(layout_);
+    ASSERT_EQ(opened.error, "");
+    ASSERT_EQ(opened.files->setSegments(opened.files->segmentsFor(small)), "");
+    EXPECT_EQ(opened.files->bytes(), small);
+    EXPECT_EQ(contents(data(0)).substr(last, 5), "alive");
+    ASSERT_EQ(opened.files->trimLogs(), "");
+  }
   EXPECT_EQ(contents(data(0)).size(), kDataOffset + kMinSegments * size_t{kMinSegmentBytes});
   layout_.max_size_bytes = large;
   make();

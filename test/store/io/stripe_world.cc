@@ -63,7 +63,8 @@ StripeFiles Life::openFiles() {
   files.superblock.segment_count = cut.segments;
   files.superblock.cache_uuid.fill(0x5a);
   sim::FileSpec data;
-  data.length = kDataOffset + uint64_t{cut.segments} * cut.segment_bytes;
+  data.length =
+      kDataOffset + uint64_t{std::max(cut.segments, cut.most_segments)} * cut.segment_bytes;
   data.limit = data.length;
   data.direct = true;
   sim::FileSpec small;
@@ -94,6 +95,17 @@ base::Result<RecoveryReport> Life::recover(Unreadable unreadable) {
   host_.spawn(recovering(unreadable, &report));
   finish();
   return *report;
+}
+
+rt::Task<void> Life::resizing(uint32_t segments, bool* done) {
+  *done = co_await store_->resize(segments, host_.scope());
+}
+
+bool Life::resize(uint32_t segments) {
+  bool done = false;
+  host_.spawn(resizing(segments, &done));
+  finish();
+  return done;
 }
 
 rt::Task<void> Life::stopping() {

@@ -23,6 +23,7 @@ std::vector<std::byte> bodyOf(const std::string& key, uint64_t version, uint32_t
 struct StripeWorld {
   struct Cut {
     uint32_t segments = 8;
+    uint32_t most_segments = 0;  // that the disk has room for; 0: no more
     uint32_t segment_bytes = kMinSegmentBytes;
     uint64_t index_objects = 4096;
     uint64_t pool_bytes = 8 << 20;
@@ -82,12 +83,15 @@ class Life {
   base::Result<uint64_t> purge(const std::string& key, bool soft = false);
   base::Result<uint64_t> purgeAll();
   void purgeDropped();
+  // Until the log has so many segments and no other; false: that is not so.
+  bool resize(uint32_t segments);
   base::Result<uint64_t> purgeSelected(const Selector& selector, bool soft = false);
   base::Result<ListPage> list(const ListQuery& query);
   // Verifies what it finds: a record that is intact but not what it claims to be ends the program.
   // What lies in the write buffer is written first.
   std::optional<FoundRecord> read(const std::string& key);
 
+  void startResize(uint32_t segments, bool* done) { host_.spawn(resizing(segments, done)); }
   void startAppend(const Piece& piece, AppendOutcome* outcome);
   void startPurge(const std::string& key, bool soft, std::optional<base::Status>* outcome);
   void startPurgeAll(std::optional<base::Status>* outcome);
@@ -121,6 +125,7 @@ class Life {
   rt::Task<void> purgingStatus(std::string key, bool soft, std::optional<base::Status>* outcome);
   rt::Task<void> purgingAll(std::optional<base::Result<uint64_t>>* outcome);
   rt::Task<void> purgingDropped();
+  rt::Task<void> resizing(uint32_t segments, bool* done);
   rt::Task<void> purgingAllStatus(std::optional<base::Status>* outcome);
   rt::Task<void> purgingSelected(Selector selector, bool soft,
                                  std::optional<base::Result<uint64_t>>* outcome);
