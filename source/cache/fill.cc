@@ -13,6 +13,7 @@
 #include "source/policy/normalise.h"
 #include "source/policy/partial.h"
 #include "source/policy/search.h"
+#include "source/policy/serve.h"
 #include "source/policy/vary.h"
 
 namespace cache {
@@ -24,6 +25,15 @@ bool passesSoon(policy::NoStoreReason why, uint16_t status) {
          why == policy::NoStoreReason::authorization || why == policy::NoStoreReason::disabled ||
          why == policy::NoStoreReason::unavailable || why == policy::NoStoreReason::min_uses ||
          why == policy::NoStoreReason::admission || why == policy::NoStoreReason::write_budget;
+}
+
+// Whether a response that was there before the request may answer it as a stored one would: it may
+// ask for validation, or the request for something newer (RFC 9111 4, 5.2.1, 5.2.2.4).
+bool answers(const http::Fields& request, const StoredHead& head, const policy::RoutePolicy& route,
+             base::UnixSeconds now) {
+  const policy::RequestDirectives asked = policy::parseRequestDirectives(request);
+  return policy::decideServe(asked, head.times, head.traits, route, now).how ==
+         policy::Serve::fresh;
 }
 
 }  // namespace
@@ -136,6 +146,7 @@ bool Fill::abandoned() const {
 
 rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
   rt::CancelScope never;
+  const bool late = has_head_;
   while (!has_head_ && !ended_) {
     // What hints at the final response is for the client whose request caused it: others may get
     // another.
@@ -159,7 +170,9 @@ rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
     call.info.head.text = leader_text_;
   }
   if (how_ == FillHead::response) {
-    const bool mine = passing_ ? subscription.leader : fits(*call.request_fields);
+    const bool allowed =
+        !late || answers(*call.request_fields, info_.head, route_->policy, stripe_.now());
+    const bool mine = passing_ ? subscription.leader : allowed && fits(*call.request_fields);
     if (!mine && !subscription.leader) {
       call.how = FillHead::released;
     }

@@ -221,6 +221,43 @@ TEST(Fill, GoesOnWhenItsLeaderLeaves) {
   }
 }
 
+// RFC 9111 5.2.1.4, 5.2.2.4: what was there before the request needs validation.
+TEST(Fill, WhatNeedsValidationIsNotGivenToWhoComesLate) {
+  struct Row {
+    std::string_view response;
+    std::string_view request;
+    Came late;
+  };
+  const Row rows[] = {
+      {"max-age=1000", "", Came::filled},
+      {"max-age=1000, no-cache", "", Came::released},
+      {"max-age=1000", "Cache-Control: no-cache\r\n", Came::released},
+      {"max-age=1000", "Cache-Control: min-fresh=2000\r\n", Came::released},
+      {"max-age=1000", "Cache-Control: max-age=900\r\n", Came::filled},
+  };
+  for (const Row& row : rows) {
+    CacheWorld w(6, onShards(2), sim::Options());
+    Answer answer;
+    answer.head =
+        "HTTP/1.1 200 OK\r\nETag: \"v\"\r\nCache-Control: " + std::string(row.response) + "\r\n";
+    answer.bytes = 2 * kMiB;
+    answer.piece_delay_ns = base::kMillisecond_ns;
+    w.setScript(always(answer));
+    Got first;
+    Got late;
+    Got early;
+    w.start(0, {.path = "/1"}, &first);
+    w.start(1, {.path = "/1", .fields = std::string(row.request)}, &early);
+    ASSERT_TRUE(w.run([&] { return first.bytes > 0; }));
+    w.start(1, {.path = "/1", .fields = std::string(row.request)}, &late);
+    w.finish();
+    EXPECT_EQ(first.came, Came::filled) << row.response << row.request;
+    EXPECT_EQ(early.came, Came::filled) << row.response << row.request;
+    EXPECT_EQ(late.came, row.late) << row.response << row.request;
+    EXPECT_EQ(w.fetches(), 1U);
+  }
+}
+
 // It answers the leader's request, with the leader's cookies: nobody else may have it.
 TEST(Fill, WhatIsNotStoredGoesWithItsLeader) {
   CacheWorld w(6, onShards(2), sim::Options());
