@@ -69,6 +69,7 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
   limits.fields = UINT16_MAX;
   const http::ParseOutcome parsed = http::parseRequestHead(raw_head_, limits, request_);
   CHECK(std::holds_alternative<http::Parsed>(parsed));
+  request_.method = "GET";  // what the origin is asked with, for a HEAD, too
   const base::Result<http::Effective> uri =
       http::effectiveUri(request_, request.uri->scheme, authority_);
   CHECK(uri.ok());
