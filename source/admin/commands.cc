@@ -87,7 +87,7 @@ constexpr Command kCommands[] = {
      false,
      plain<passHealthPage>},
     {"/help", "print out list of admin commands", false, {}, false, plain<helpPage>},
-    {"/listeners", "print listener info", false, kFormat, false, plain<listenersPage>},
+    {"/listeners", "print listener info", false, kFormat, false, listenersPage},
     {"/logging", "query/change logging levels", true, kLogging, true, plain<loggingPage>},
     {"/memory", "print current allocation/heap usage", false, {}, false, plain<memoryPage>},
     {"/quitquitquit", "exit the server", true, {}, false, plain<quitPage>},

@@ -25,15 +25,17 @@ struct ServerInfo {
   std::string version;
   uint64_t uptime_s = 0;
   uint16_t shards = 0;
-  std::string engine;                                             // "IO_URING"
-  std::string engine_reason;                                      // why it was chosen
-  std::vector<std::pair<std::string, std::string>> command_line;  // flag (snake_case), value
+  std::string engine;                                                // "IO_URING"
+  std::string engine_reason;                                         // why it was chosen
+  std::vector<std::pair<std::string, std::string>> engine_settings;  // name, what is in force
+  std::vector<std::pair<std::string, std::string>> command_line;     // flag (snake_case), value
 };
 
 struct ListenerInfo {
   std::string name;
-  std::string address;   // with the real port
-  std::string steering;  // what is in force and why
+  std::string address;    // with the real port
+  std::string steering;   // what is in force and why
+  bool balances = false;  // connections are handed over to shards with fewer
 };
 
 // A directory of a cache that the configuration names.

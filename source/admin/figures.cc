@@ -47,6 +47,9 @@ constexpr Figure<rt::ReactorStats> kReactor[] = {
     {counter, "resumed", "Coroutines resumed", &rt::ReactorStats::resumed},
     {counter, "ready_quota_hits", "Turns that left ready coroutines for the next",
      &rt::ReactorStats::ready_quota_hits},
+    {counter, "polls", "Times that work was looked for before a sleep", &rt::ReactorStats::polls},
+    {counter, "polls_found", "Those that found some", &rt::ReactorStats::polls_found},
+    {counter, "poll_ns", "Time spent looking", &rt::ReactorStats::poll_ns, Unit::nanoseconds},
 };
 static_assert(holds<rt::ReactorStats>(std::size(kReactor), 0), "a new member needs a row");
 
@@ -120,6 +123,12 @@ constexpr Figure<net::AcceptorStats> kAcceptor[] = {
      &net::AcceptorStats::limit_waits},
     {counter, "downstream_cx_exhausted", "Accepts that failed for want of descriptors or memory",
      &net::AcceptorStats::exhausted},
+    {counter, "downstream_cx_moved_out", "Connections handed over to shards with fewer",
+     &net::AcceptorStats::moved_out},
+    {counter, "downstream_cx_moved_in", "Connections taken over from other shards",
+     &net::AcceptorStats::moved_in},
+    {counter, "downstream_cx_move_refused", "Connections that the other shard had no place for",
+     &net::AcceptorStats::move_refused},
 };
 static_assert(holds<net::AcceptorStats>(std::size(kAcceptor), 0), "a new member needs a row");
 
@@ -273,6 +282,16 @@ constexpr Figure<shard::ShardStats> kShard[] = {
      &shard::ShardStats::receive_buffers_in_use},
     {counter, "receive_buffers_exhausted", "Times that no receive buffer was free",
      &shard::ShardStats::receive_buffers_exhausted},
+    {gauge, "buffers_registered", "Shards whose buffers are registered with their ring",
+     &shard::ShardStats::buffers_registered},
+    {gauge, "disk_reads_limit", "Most reads under way on one disk",
+     &shard::ShardStats::disk_reads_limit},
+    {counter, "alive_ns", "Time since the shard began", &shard::ShardStats::alive_ns,
+     Unit::nanoseconds},
+    {counter, "cpu_user_ns", "Processor time of the shard outside the kernel, polling included",
+     &shard::ShardStats::cpu_user_ns, Unit::nanoseconds},
+    {counter, "cpu_kernel_ns", "Processor time of the shard in the kernel",
+     &shard::ShardStats::cpu_kernel_ns, Unit::nanoseconds},
     {gauge, "connections_open", "Places taken of the connection limit",
      &shard::ShardStats::connections_open},
     {gauge, "connection_limit", "Most connections", &shard::ShardStats::connection_limit},

@@ -29,7 +29,7 @@ rt::Task<Reply> resetCountersPage(Context& context, const Arguments& arguments);
 
 // pages_config.cc
 Reply configDumpPage(Context& context, const Arguments& arguments);
-Reply listenersPage(Context& context, const Arguments& arguments);
+rt::Task<Reply> listenersPage(Context& context, const Arguments& arguments);
 rt::Task<Reply> clustersPage(Context& context, const Arguments& arguments);
 rt::Task<Reply> reloadPage(Context& context, const Arguments& arguments);
 Reply reloadStatusPage(Context& context, const Arguments& arguments);

@@ -211,15 +211,35 @@ Reply configDumpPage(Context& context, const Arguments&) {
   return json(out.take());
 }
 
-Reply listenersPage(Context& context, const Arguments& arguments) {
+namespace {
+
+// Of all addresses of the listener together.
+void writeAccepted(JsonWriter& out, std::string_view name,
+                   const std::vector<shard::ShardStats>& shards) {
+  uint64_t accepted = 0;
+  uint64_t moved = 0;
+  for (const shard::ShardStats& stats : shards) {
+    for (const shard::ListenerStats& listener : stats.listeners) {
+      accepted += listener.name == name ? listener.acceptor.accepted : 0;
+      moved += listener.name == name ? listener.acceptor.moved_out : 0;
+    }
+  }
+  out.member("connections_accepted", accepted);
+  out.member("connections_moved", moved);
+}
+
+}  // namespace
+
+rt::Task<Reply> listenersPage(Context& context, const Arguments& arguments) {
   const std::vector<ListenerInfo> listeners = context.control.listeners();
   if (!wantsJson(arguments)) {
     std::string out;
     for (const ListenerInfo& listener : listeners) {
       out += listener.name + "::" + listener.address + "\n";
     }
-    return text(200, std::move(out));
+    co_return text(200, std::move(out));
   }
+  const std::vector<shard::ShardStats> shards = co_await context.control.collectStats();
   JsonWriter out;
   out.beginObject();
   out.beginArray("listener_statuses");
@@ -228,11 +248,13 @@ Reply listenersPage(Context& context, const Arguments& arguments) {
     out.member("name", listener.name);
     writeAddress(out, "local_address", listener.address);
     out.member("steering", listener.steering);
+    out.member("connection_balance", listener.balances ? "exact_balance" : "none");
+    writeAccepted(out, listener.name, shards);
     out.endObject();
   }
   out.endArray();
   out.endObject();
-  return json(out.take());
+  co_return json(out.take());
 }
 
 rt::Task<Reply> clustersPage(Context& context, const Arguments& arguments) {

@@ -32,6 +32,18 @@ telemetry::Histogram writeLatency(const ShardStats& stats) {
   return all;
 }
 
+// Processor time outside the kernel that was not spent looking for work. (Looking enters the kernel
+// too when that has something for it.)
+uint64_t workUs(const ShardStats& stats) {
+  return (stats.cpu_user_ns - std::min(stats.cpu_user_ns, stats.reactor.poll_ns)) / 1000;
+}
+
+// Asleep, or kept from its CPU by others.
+uint64_t idleUs(const ShardStats& stats) {
+  const uint64_t busy_ns = stats.cpu_user_ns + stats.cpu_kernel_ns;
+  return (stats.alive_ns - std::min(stats.alive_ns, busy_ns)) / 1000;
+}
+
 // What people look at first; the same figures in text and in JSON.
 struct Row {
   std::string_view name;
@@ -76,6 +88,15 @@ constexpr Row kRows[] = {
     {"ring_depth", [](const ShardStats& s) { return s.io.in_flight; }},
     {"ring_depth_max", [](const ShardStats& s) { return s.io.in_flight_max; }, false},
     {"enters", [](const ShardStats& s) { return s.io.enters; }},
+    {"sleeps", [](const ShardStats& s) { return s.io.sleeps; }},
+    {"wakeups_heard", [](const ShardStats& s) { return s.io.doorbells_heard; }},
+    {"wakeups_sent", [](const ShardStats& s) { return s.io.doorbells_rung; }},
+    {"polls", [](const ShardStats& s) { return s.reactor.polls; }},
+    {"polls_found", [](const ShardStats& s) { return s.reactor.polls_found; }},
+    {"time_polling_us", [](const ShardStats& s) { return s.reactor.poll_ns / 1000; }},
+    {"time_work_us", workUs},
+    {"time_kernel_us", [](const ShardStats& s) { return s.cpu_kernel_ns / 1000; }},
+    {"time_idle_us", idleUs},
     {"submissions", [](const ShardStats& s) { return s.io.submissions; }},
     {"completions", [](const ShardStats& s) { return s.io.completions; }},
     {"submission_batch_max", [](const ShardStats& s) { return s.io.submission_batch_max; }, false},
@@ -280,6 +301,21 @@ void tableLatency(Table& table, std::string_view name, Shards shards,
   }
 }
 
+// How much one enter carries.
+void tablePerEnter(Table& table, std::string_view name, Shards shards, uint64_t rt::IoStats::* what,
+                   bool with_total) {
+  table.name(name);
+  uint64_t sum = 0;
+  uint64_t enters = 0;
+  for (const ShardStats& stats : shards) {
+    table.value(formatNumber(ratio(stats.io.*what, stats.io.enters)));
+    sum += stats.io.*what;
+    enters += stats.io.enters;
+  }
+  table.value(with_total ? formatNumber(ratio(sum, enters)) : "");
+  table.endRow();
+}
+
 std::string shardBlock(Shards shards, bool with_total) {
   Table table;
   table.name("shard");
@@ -299,6 +335,8 @@ std::string shardBlock(Shards shards, bool with_total) {
     table.value(with_total ? std::to_string(all) : "");
     table.endRow();
   }
+  tablePerEnter(table, "submissions_per_enter", shards, &rt::IoStats::submissions, with_total);
+  tablePerEnter(table, "completions_per_enter", shards, &rt::IoStats::completions, with_total);
   tableLatency(
       table, "request", shards, [](const ShardStats& s) { return s.proxy.request_ns; }, with_total);
   tableLatency(
@@ -315,7 +353,11 @@ rt::Task<Reply> shardsPage(Context& context, const Arguments& arguments) {
   const std::vector<ListenerInfo> listeners = context.control.listeners();
   const ServerInfo info = context.control.info();
   if (!wantsJson(arguments)) {
-    std::string out = "engine: " + info.engine + ": " + info.engine_reason + "\n";
+    std::string out = "engine: " + info.engine + ": " + info.engine_reason + "\nsettings:";
+    for (const auto& [name, value] : info.engine_settings) {
+      out += " " + name + "=" + value;
+    }
+    out += "\n";
     for (const ListenerInfo& listener : listeners) {
       out += "listener " + listener.name + " " + listener.address + ": steering " +
              listener.steering + "\n";
@@ -334,6 +376,11 @@ rt::Task<Reply> shardsPage(Context& context, const Arguments& arguments) {
   out.beginObject();
   out.member("engine", info.engine);
   out.member("engine_reason", info.engine_reason);
+  out.beginObject("engine_settings");
+  for (const auto& [name, value] : info.engine_settings) {
+    out.member(name, value);
+  }
+  out.endObject();
   out.beginArray("steering");
   for (const ListenerInfo& listener : listeners) {
     out.beginObject();

@@ -35,6 +35,7 @@ void ConnectionLimit::setLimit(uint32_t limit) {
 void ConnectionLimit::leave() {
   CHECK(open_ > 0);
   open_--;
+  publish();
   if (hasRoom()) {
     room_.wakeAll();
   }

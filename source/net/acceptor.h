@@ -8,6 +8,7 @@
 
 #include "source/net/socket_factory.h"
 #include "source/rt/io.h"
+#include "source/rt/peer_link.h"
 #include "source/rt/task.h"
 #include "source/rt/wait.h"
 
@@ -41,7 +42,9 @@ class ConnectionSlot {
 // reserving a place for every idle listener would let small limits starve some of them.
 class ConnectionLimit {
  public:
-  explicit ConnectionLimit(uint32_t limit) : limit_(limit) {}
+  // `load`, if given, is told of every change, and outlives the limit.
+  explicit ConnectionLimit(uint32_t limit, rt::ShardLoad* load = nullptr)
+      : limit_(limit), load_(load) {}
   ~ConnectionLimit() { CHECK(open_ == 0); }
   ConnectionLimit(const ConnectionLimit&) = delete;
   ConnectionLimit& operator=(const ConnectionLimit&) = delete;
@@ -53,6 +56,7 @@ class ConnectionLimit {
   void setLimit(uint32_t limit);
   ConnectionSlot enter() {
     open_++;
+    publish();
     return ConnectionSlot(*this);
   }
   // Waits until there may be room.
@@ -61,8 +65,14 @@ class ConnectionLimit {
  private:
   friend class ConnectionSlot;
   void leave();
+  void publish() {
+    if (load_ != nullptr) {
+      load_->set(open_);
+    }
+  }
 
   uint32_t limit_;
+  rt::ShardLoad* load_;
   uint32_t open_ = 0;
   rt::WaitQueue room_;
 };
@@ -77,10 +87,13 @@ class ConnectionHandler {
 
 struct AcceptorStats {
   uint64_t accepted = 0;
-  uint64_t aborted = 0;      // gone before they were accepted
-  uint64_t shed = 0;         // refused by the handler, and reset
-  uint64_t limit_waits = 0;  // times that accepting stopped at the connection limit
-  uint64_t exhausted = 0;    // accepts that failed for want of descriptors or memory
+  uint64_t aborted = 0;       // gone before they were accepted
+  uint64_t shed = 0;          // refused by the handler, and reset
+  uint64_t limit_waits = 0;   // times that accepting stopped at the connection limit
+  uint64_t exhausted = 0;     // accepts that failed for want of descriptors or memory
+  uint64_t moved_out = 0;     // handed over to a shard with fewer connections
+  uint64_t moved_in = 0;      // taken over from other shards
+  uint64_t move_refused = 0;  // those that the other shard had no place for, and that stayed
 };
 
 class Acceptor {
@@ -102,6 +115,8 @@ class Acceptor {
   rt::Task<void> drain(rt::CancelScope& scope);
 
   const AcceptorStats& stats() const { return stats_; }
+  // For those who move connections between shards.
+  AcceptorStats& counters() { return stats_; }
 
  private:
   rt::Task<void> deliver(int fd);

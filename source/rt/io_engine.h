@@ -30,6 +30,12 @@ struct IoStats {
   uint64_t wait_ns = 0;          // spent inside enters that could wait
 };
 
+// Processor time of a thread, in nanoseconds.
+struct CpuTime {
+  uint64_t user_ns = 0;
+  uint64_t kernel_ns = 0;
+};
+
 // All calls come from the shard's own thread. Descriptors are blocking ones: the engine does the
 // waiting.
 class IoEngine {
@@ -54,6 +60,8 @@ class IoEngine {
   virtual base::UnixSeconds wall() = 0;
   // The same with milliseconds, for logs.
   virtual int64_t wallMilliseconds() { return wall().s * 1000; }
+  // Of the calling thread; zeros where there is none to speak of. A system call.
+  virtual CpuTime cpuTime() { return CpuTime(); }
 
   // The receive buffers of recv_select: `count` (a power of two) of `size` bytes each, once, before
   // use. When none is left a recv_select completes with -ENOBUFS.

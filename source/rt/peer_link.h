@@ -1,6 +1,6 @@
-// The one place where shards share memory: a single-producer single-consumer ring of pointers, and
-// the flag that says whether a shard is asleep. A pointer travels with release/acquire, and so does
-// what it points to.
+// The one place where shards share memory: a single-producer single-consumer ring of pointers, the
+// flag that says whether a shard is asleep, and the number of its connections. A pointer travels
+// with release/acquire, and so does what it points to.
 #pragma once
 
 #include <array>
@@ -57,6 +57,15 @@ class PeerLink {
 // the link's tail, so either the sleeper sees the message or the sender sees the flag.
 struct alignas(64) ParkedFlag {
   std::atomic<bool> parked{false};
+};
+
+// How many connections a shard has, for those who may hand it another: written by the shard when
+// that changes, read by others when they accept. A hint, so it orders nothing.
+struct alignas(64) ShardLoad {
+  std::atomic<uint32_t> connections{0};
+
+  void set(uint32_t count) { connections.store(count, std::memory_order_relaxed); }
+  uint32_t get() const { return connections.load(std::memory_order_relaxed); }
 };
 
 }  // namespace rt

@@ -7,7 +7,8 @@ namespace rt {
 Mesh::Mesh(uint16_t shards)
     : shards_(shards),
       links_(std::make_unique<PeerLink[]>(size_t{shards} * shards)),
-      parked_(std::make_unique<ParkedFlag[]>(shards)) {}
+      parked_(std::make_unique<ParkedFlag[]>(shards)),
+      loads_(std::make_unique<ShardLoad[]>(shards)) {}
 
 Peers::Peers(Reactor& reactor, Mesh& mesh, base::ShardId self)
     : reactor_(reactor), mesh_(mesh), self_(self), lines_(mesh.size()) {
@@ -118,16 +119,23 @@ bool Peers::drain() {
   return any;
 }
 
-bool Peers::park() {
+bool Peers::hasMessages() const {
   if (in_line_ > 0) {
-    return false;  // nobody says when there is room in a ring
+    return true;  // nobody says when there is room in a ring
   }
-  mesh_.parked(self_).parked.store(true, std::memory_order_seq_cst);
   for (uint16_t from = 0; from < mesh_.size(); from++) {
     if (from != base::index(self_) && !mesh_.link(base::ShardId{from}, self_).empty()) {
-      unpark();
-      return false;
+      return true;
     }
+  }
+  return false;
+}
+
+bool Peers::park() {
+  mesh_.parked(self_).parked.store(true, std::memory_order_seq_cst);
+  if (hasMessages()) {
+    unpark();
+    return false;
   }
   return true;
 }

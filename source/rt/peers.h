@@ -42,11 +42,13 @@ class Mesh {
     return links_[size_t{base::index(from)} * shards_ + base::index(to)];
   }
   ParkedFlag& parked(base::ShardId shard) { return parked_[base::index(shard)]; }
+  ShardLoad& load(base::ShardId shard) { return loads_[base::index(shard)]; }
 
  private:
   uint16_t shards_;
   std::unique_ptr<PeerLink[]> links_;
   std::unique_ptr<ParkedFlag[]> parked_;
+  std::unique_ptr<ShardLoad[]> loads_;
 };
 
 struct PeersStats {
@@ -80,8 +82,10 @@ class Peers {
   // Ends a call that this shard was serving.
   void reply(CallHeader& call);
 
-  // For the reactor. drain: true if there was anything. park: false if something arrived meanwhile.
+  // For the reactor. drain: true if there was anything. hasMessages: whether drain would find any.
+  // park: false if something arrived meanwhile.
   bool drain();
+  bool hasMessages() const;
   bool park();
   void unpark();
 

@@ -1,11 +1,13 @@
 // One shard's event loop. A turn: sample the clocks, drain the mailboxes, expire timers, run what
-// is ready, then one enter() that submits, reaps and, if nothing is left to do, sleeps. Coroutines
-// run only from the ready queue; nothing acts inside a completion.
+// is ready, then one enter() that submits, reaps and, if nothing is left to do, sleeps; before that
+// it may poll for a while (busy_poll.h). Coroutines run only from the ready queue; nothing acts
+// inside a completion.
 #pragma once
 
 #include <cstdint>
 
 #include "source/base/types.h"
+#include "source/rt/busy_poll.h"
 #include "source/rt/io_engine.h"
 #include "source/rt/runnable.h"
 #include "source/rt/timer_wheel.h"
@@ -26,11 +28,14 @@ struct ReactorStats {
   uint64_t turns = 0;
   uint64_t resumed = 0;           // coroutines resumed
   uint64_t ready_quota_hits = 0;  // turns that left ready coroutines for the next
+  uint64_t polls = 0;             // times that work was looked for before a sleep
+  uint64_t polls_found = 0;       // and found
+  uint64_t poll_ns = 0;           // spent looking
 };
 
 class Reactor {
  public:
-  explicit Reactor(IoEngine& engine);
+  explicit Reactor(IoEngine& engine, const BusyPollOptions& polling = BusyPollOptions());
   ~Reactor();
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
@@ -66,7 +71,12 @@ class Reactor {
   static constexpr uint32_t kReadyQuota =
       4096;  // a turn ends even if coroutines keep waking each other
 
+  // The end of a turn that may sleep: enters until something has completed or `until` has come.
+  bool enterAndWait(OpList& completed);
+  bool pollFor(uint64_t ns, OpList& completed);
+
   IoEngine& engine_;
+  BusyPoll polling_;
   Peers* peers_ = nullptr;
   Turn turn_;
   TimerWheel timers_;

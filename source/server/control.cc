@@ -1,4 +1,5 @@
 // What the admin is told of the process, and what it may do to its listeners.
+#include <algorithm>
 #include <utility>
 
 #include "source/server/server.h"
@@ -40,6 +41,7 @@ admin::ServerInfo Server::info() {
   info.shards = shardCount();
   info.engine = engines_.name();
   info.engine_reason = engines_.reason();
+  info.engine_settings = engines_.settings();
   info.command_line = options_.given;
   return info;
 }
@@ -47,8 +49,13 @@ admin::ServerInfo Server::info() {
 std::vector<admin::ListenerInfo> Server::listeners() {
   std::vector<admin::ListenerInfo> infos;
   for (const OpenListener& listener : listeners_) {
+    const auto& configured = config_.snapshot->listeners;
+    const auto found = std::find_if(
+        configured.begin(), configured.end(),
+        [&listener](const config::ListenerConfig& l) { return l.name == listener.name; });
     infos.push_back(admin::ListenerInfo{listener.name, listener.group.address().text(),
-                                        listener.group.steeringText()});
+                                        listener.group.steeringText(),
+                                        found != configured.end() && found->balance_connections});
   }
   return infos;
 }

@@ -5,6 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "source/config/model/snapshot.h"
 #include "source/io/epoll/epoll_engine.h"
@@ -15,9 +17,11 @@ namespace server {
 
 class Engines {
  public:
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
   // For `shards` shards and the control thread, whose id is `shards`. AUTO takes io_uring if all
   // rings can be had, else epoll. An error is a sentence.
-  std::string open(config::Engine asked, uint16_t shards);
+  std::string open(const config::RuntimeConfig& runtime, uint16_t shards);
 
   config::Engine kind() const { return kind_; }  // io_uring or epoll
   // "IO_URING" or "EPOLL", and why, for people.
@@ -25,6 +29,8 @@ class Engines {
   const std::string& reason() const { return reason_; }
   // AUTO was asked for and io_uring is not to be had.
   bool fellBack() const { return fell_back_; }
+  // What is in force in every shard: names of the configuration's fields, and values.
+  const Settings& settings() const { return settings_; }
 
   // How a cache's objects are read; an error is a sentence that names its field.
   struct DiskIo {
@@ -45,6 +51,11 @@ class Engines {
 
  private:
   config::Engine kind_ = config::Engine::io_uring;
+  std::string openRings(const config::RuntimeConfig& runtime);
+  void describe(const config::RuntimeConfig& runtime);
+
+  io::UringOptions ring_;
+  Settings settings_;
   std::string reason_;
   bool fell_back_ = false;
   uint16_t shards_ = 0;

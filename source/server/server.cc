@@ -12,6 +12,8 @@
 #include <fstream>
 #include <utility>
 
+#include "source/server/device.h"
+
 namespace server {
 namespace {
 
@@ -104,13 +106,15 @@ bool Server::openControl() {
   mesh_ = std::make_unique<rt::Mesh>(static_cast<uint16_t>(shards + 1));
   const base::ShardId self{static_cast<uint16_t>(shards)};
   const std::string refused =
-      engines_.open(config_.snapshot->runtime.engine, static_cast<uint16_t>(shards));
+      engines_.open(config_.snapshot->runtime, static_cast<uint16_t>(shards));
   if (!refused.empty()) {
     fail(refused);
     return false;
   }
   if (engines_.fellBack()) {
-    say(telemetry::LogLevel::warning, engines_.reason() + "; running on epoll");
+    const bool without = config_.snapshot->runtime.ring != config::RingConfig();
+    say(telemetry::LogLevel::warning, engines_.reason() + "; running on epoll" +
+                                          (without ? ", and runtime.ring is without effect" : ""));
   }
   Engines::Made made = engines_.make(self, {});
   if (made.engine == nullptr) {
@@ -130,14 +134,36 @@ bool Server::openControl() {
   return true;
 }
 
+// The reads of one shard on one disk: the smallest of what the caches' devices allow.
+uint32_t Server::diskReads(uint16_t shards) const {
+  const uint32_t asked = config_.snapshot->runtime.max_disk_reads_per_shard;
+  if (asked > 0) {
+    return asked;
+  }
+  uint32_t reads = store::kDefaultReads;
+  for (const std::vector<Directory>& directories : directories_) {
+    for (const Directory& directory : directories) {
+      if (directory.files != nullptr) {
+        reads =
+            readsPerShard(deviceQueue(directory.files->stripes().front().data_fd), shards, reads);
+      }
+    }
+  }
+  return reads;
+}
+
 bool Server::startShards() {
   const uint16_t shards = static_cast<uint16_t>(mesh_->size() - 1);
+  const uint32_t disk_reads = diskReads(shards);
   for (uint16_t i = 0; i < shards; i++) {
     ShardThread::Setup setup;
     setup.options.id = base::ShardId{i};
     setup.options.shards = shards;
     setup.options.buffer_pool_bytes = config_.snapshot->runtime.buffer_pool_bytes_per_shard;
     setup.options.max_connections = config_.snapshot->runtime.max_connections_per_shard;
+    setup.options.disk_reads = disk_reads;
+    setup.options.busy_poll.longest_ns = config_.snapshot->runtime.busy_poll.duration_ns;
+    setup.options.busy_poll.budget_percent = config_.snapshot->runtime.busy_poll.cpu_budget_percent;
     setup.options.seed = static_cast<uint64_t>(time(nullptr)) * 1000003 + i;
     setup.cpu = shard_of_cpu_.empty() ? -1 : cpus_[i];
     setup.mesh = mesh_.get();

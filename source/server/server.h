@@ -88,6 +88,7 @@ class Server final : public admin::Control, public upstream::EndpointSink {
                                      const cache::DiskTable& disks);
   void noteOpened(const config::CacheConfig& config, Directory& directory,
                   const store::OpenedDisk& opened);
+  uint32_t diskReads(uint16_t shards) const;
   void noteAioFiles(const store::CacheFiles& files, config::DiskIo how);
   bool openControl();
   bool startShards();

@@ -161,6 +161,12 @@ rt::Task<void> Shard::collectStats(CollectStats* call) {
   out.buffer_waits = buffers_.waits();
   out.receive_buffers_in_use = receive_.inUse();
   out.receive_buffers_exhausted = receive_.exhausted();
+  out.buffers_registered = buffers_.registered() ? 1 : 0;
+  out.disk_reads_limit = options_.disk_reads;
+  const rt::CpuTime cpu = reactor_.engine().cpuTime();
+  out.alive_ns = reactor_.now().ns - started_at_.ns;
+  out.cpu_user_ns = cpu.user_ns;
+  out.cpu_kernel_ns = cpu.kernel_ns;
   out.connections_open = connections_.open();
   out.connection_limit = connections_.limit();
   out.config_version = config_.has() ? config_.current().version : 0;

@@ -1,5 +1,5 @@
-// What the control thread asks of a shard: a closed set of calls (rt/peers.h), each in the caller's
-// frame.
+// What the control thread, and in one case another shard, asks of a shard: a closed set of calls
+// (rt/peers.h), each in the caller's frame.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ enum class Verb : rt::Verb {
   lookup,
   attach_disk,
   detach_disk,
+  take_connection,
 };
-static_assert(static_cast<rt::Verb>(Verb::detach_disk) < rt::kVerbs);
+static_assert(static_cast<rt::Verb>(Verb::take_connection) < rt::kVerbs);
 constexpr rt::Verb verb(Verb v) {
   return static_cast<rt::Verb>(v);
 }
@@ -100,6 +101,16 @@ struct DetachDisk : rt::CallHeader {
   uint16_t cache = 0;
   cache::StripeRange stripes;
   bool whole_cache = false;
+};
+
+// From shard to shard: a connection that the caller has accepted for this listener, and has not
+// begun to read. Replies at once; once taken, the descriptor is the callee's.
+struct TakeConnection : rt::CallHeader {
+  TakeConnection() { rt::CallHeader::verb = shard::verb(Verb::take_connection); }
+  std::string_view listener;
+  int fd = -1;
+  // Reply. False: no place, or no such listener; the caller keeps it.
+  bool taken = false;
 };
 
 // What a GET would find, without fetching anything. Asked of the stripe's owner.

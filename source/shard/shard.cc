@@ -16,7 +16,8 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
              net::SocketFactory& sockets,
              const std::vector<std::unique_ptr<cache::CacheShared>>& caches)
     : options_(options),
-      reactor_(engine),
+      reactor_(engine, options.busy_poll),
+      mesh_(mesh),
       peers_(reactor_, mesh, options.id),
       receive_(engine, options.receive_buffers),
       buffers_(options.buffer_pool_bytes),
@@ -29,10 +30,13 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
       context_{reactor_, receive_,    buffers_, sockets, clusters_,
                config_,  access_log_, stats_,   date_,   options.id},
       origin_(context_),
-      connections_(options.max_connections),
+      connections_(options.max_connections, &mesh.load(options.id)),
       sessions_(reactor_, UINT32_MAX, session_scope_),
-      serving_(reactor_, kServing) {
+      serving_(reactor_, kServing),
+      handing_over_(options.shards),
+      loads_(options.shards) {
   CHECK(buffers_.ok());
+  started_at_ = reactor_.now();
   buffers_.setRegistered(engine.registerRegion(buffers_.region()));
   for (uint16_t i = 0; i < caches.size(); i++) {
     caches_.push_back(std::make_unique<cache::ShardCache>(services(), *caches[i], i));
@@ -46,6 +50,7 @@ Shard::Shard(const ShardOptions& options, rt::IoEngine& engine, rt::Mesh& mesh,
   peers_.serve(verb(Verb::lookup), &serve<LookupObject, &Shard::lookup>, this);
   peers_.serve(verb(Verb::attach_disk), &serve<AttachDisk, &Shard::attachDisk>, this);
   peers_.serve(verb(Verb::detach_disk), &serve<DetachDisk, &Shard::detachDisk>, this);
+  peers_.serve(verb(Verb::take_connection), &Shard::serveTakeConnection, this);
 }
 
 cache::StripeServices Shard::services() {
@@ -129,6 +134,7 @@ rt::Task<void> Shard::applyConfig(ApplyConfig* call) {
       listen(socket);
     }
   }
+  applyBalancing(*call->snapshot);
   for (const int fd : gone) {
     const std::string name = listening_.at(fd)->name;
     co_await unlisten(fd);
@@ -152,6 +158,10 @@ Shard::Listening::Listening(Shard& s, std::string listener, int f)
       task(s.reactor_, 1) {}
 
 bool Shard::Listening::accepted(int fd, net::ConnectionSlot slot) {
+  const uint16_t to = balances ? shard.shardFor(*this) : base::index(shard.options_.id);
+  if (to != base::index(shard.options_.id)) {
+    return shard.sessions_.spawn(shard.handOver(fd, std::move(slot), name, to));
+  }
   return shard.sessions_.spawn(shard.runSession(fd, std::move(slot), name));
 }
 

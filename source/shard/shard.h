@@ -31,6 +31,7 @@ struct ShardOptions {
   uint32_t receive_buffers = 4096;  // a power of two
   uint32_t max_connections = 16384;
   uint32_t disk_reads = store::kDefaultReads;
+  rt::BusyPollOptions busy_poll;
   telemetry::LogRing* log = nullptr;  // operators' log; null: none
   uint64_t seed = 1;                  // of load balancing
 };
@@ -62,6 +63,7 @@ class Shard {
     Shard& shard;
     std::string name;
     int fd;
+    bool balances = false;  // hands connections over to shards with fewer
     rt::CancelScope scope;
     net::Acceptor acceptor;
     rt::TaskGroup task;
@@ -85,11 +87,19 @@ class Shard {
   void listen(const ListenerSocket& socket);
   rt::Task<void> unlisten(int fd);
   rt::Task<void> runSession(int fd, net::ConnectionSlot slot, std::string listener);
+  // balancing.cc
+  void applyBalancing(const config::Snapshot& snapshot);
+  uint16_t shardFor(const Listening& listening);
+  rt::Task<void> handOver(int fd, net::ConnectionSlot slot, std::string listener, uint16_t to);
+  static void serveTakeConnection(void* context, rt::CallHeader& call);
+  bool takeConnection(const TakeConnection& call);
+  Listening* listeningAs(std::string_view listener);
   void drainSessions(std::string_view listener);
   CacheReport reportCache(cache::ShardCache& cache);
 
   ShardOptions options_;
   rt::Reactor reactor_;
+  rt::Mesh& mesh_;
   rt::Peers peers_;
   rt::ReceivePool receive_;
   rt::BufferPool buffers_;
@@ -114,7 +124,10 @@ class Shard {
   std::map<int, std::unique_ptr<Listening>> listening_;
   std::map<std::string, net::AcceptorStats> closed_acceptors_;
   rt::TaskGroup serving_;
+  std::vector<uint32_t> handing_over_;  // by shard: connections on their way to it
+  std::vector<uint32_t> loads_;         // room for shardFor()
   uint64_t next_connection_ = 0;
+  base::MonoTime started_at_{0};
   bool started_ = false;
   rt::WaitQueue start_;
   bool stopped_ = false;

@@ -113,6 +113,11 @@ struct ShardStats {
   uint64_t buffer_waits = 0;
   uint64_t receive_buffers_in_use = 0;
   uint64_t receive_buffers_exhausted = 0;
+  uint64_t buffers_registered = 0;  // 1: with the ring
+  uint64_t disk_reads_limit = 0;
+  uint64_t alive_ns = 0;  // since the shard began
+  uint64_t cpu_user_ns = 0;
+  uint64_t cpu_kernel_ns = 0;
   uint64_t connections_open = 0;
   uint64_t connection_limit = 0;
   uint64_t config_version = 0;

@@ -16,8 +16,38 @@
 namespace contract {
 namespace {
 
-std::unique_ptr<io::UringEngine> makeEngine(base::ShardId shard, io::Doorbells& doorbells) {
-  auto made = io::UringEngine::create(io::UringOptions{}, shard, doorbells);
+// The ways that completions come back, and batches so small that every turn has several.
+enum class Mode { defer, coop, interrupt, sqpoll, small };
+
+io::UringOptions optionsOf(Mode mode) {
+  io::UringOptions options;
+  switch (mode) {
+    case Mode::defer:
+      break;
+    case Mode::coop:
+      options.completions = io::Completions::coop;
+      break;
+    case Mode::interrupt:
+      options.completions = io::Completions::interrupt;
+      break;
+    case Mode::sqpoll:
+      options.completions = io::Completions::interrupt;
+      options.sqpoll = true;
+      options.sqpoll_idle_ms = 1;  // so that it is found asleep, too
+      break;
+    case Mode::small:
+      options.sq_entries = 16;
+      options.cq_entries = 32;
+      options.submit_batch = 3;
+      options.registered_buffers = false;
+      break;
+  }
+  return options;
+}
+
+std::unique_ptr<io::UringEngine> makeEngine(base::ShardId shard, io::Doorbells& doorbells,
+                                            Mode mode = Mode::defer) {
+  auto made = io::UringEngine::create(optionsOf(mode), shard, doorbells);
   CHECK(made.ok());
   return std::move(made.value());
 }
@@ -30,9 +60,9 @@ bool allowed() {
 
 class UringRig : public RealDescriptors {
  public:
-  UringRig() {
+  explicit UringRig(Mode mode) {
     for (uint16_t i = 0; i < 2; i++) {
-      engines_[i] = makeEngine(base::ShardId{i}, doorbells_);
+      engines_[i] = makeEngine(base::ShardId{i}, doorbells_, mode);
     }
   }
   rt::IoEngine& engine(uint16_t shard) override { return *engines_[shard]; }
@@ -44,13 +74,14 @@ class UringRig : public RealDescriptors {
 
 class UringThreads : public Threads {
  public:
-  explicit UringThreads(uint16_t shards) : doorbells_(shards) {}
+  UringThreads(uint16_t shards, Mode mode) : doorbells_(shards), mode_(mode) {}
   std::unique_ptr<rt::IoEngine> make(base::ShardId shard) override {
-    return makeEngine(shard, doorbells_);
+    return makeEngine(shard, doorbells_, mode_);
   }
 
  private:
   io::Doorbells doorbells_;
+  Mode mode_;
 };
 
 std::unique_ptr<io::AioEngine> makeAioEngine(base::ShardId shard, io::Doorbells& doorbells) {
@@ -90,6 +121,77 @@ class AioThreads : public Threads {
   io::Doorbells doorbells_;
 };
 
+class UringSettings : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!allowed()) {
+      GTEST_SKIP() << "io_uring is forbidden here";
+    }
+  }
+  // What one turn with `count` operations that end at once costs.
+  rt::IoStats turnOf(const io::UringOptions& options, size_t count) {
+    auto made = io::UringEngine::create(options, base::ShardId{0}, doorbells_);
+    CHECK(made.ok());
+    rt::IoEngine& engine = *made.value();
+    std::vector<std::unique_ptr<rt::Op>> ops;
+    for (size_t i = 0; i < count; i++) {
+      ops.push_back(std::make_unique<rt::Op>());
+      setPlain(*ops.back(), rt::OpKind::close, -1);
+      engine.prepare(*ops.back());
+    }
+    rt::OpList done;
+    engine.enter(base::MonoTime{0}, done);
+    rt::IoStats stats = engine.stats();
+    while (engine.stats().in_flight > 0) {
+      engine.enter(base::kNever, done);
+    }
+    return stats;
+  }
+  io::Doorbells doorbells_{1};
+};
+
+TEST_F(UringSettings, ATurnHandsOverInBatches) {
+  io::UringOptions options;
+  options.submit_batch = 8;
+  EXPECT_EQ(turnOf(options, 7).enters, 1U);
+  EXPECT_EQ(turnOf(options, 17).submission_batch_max, 8U);
+  EXPECT_GE(turnOf(options, 17).enters, 3U);
+  EXPECT_EQ(turnOf(io::UringOptions{}, 17).submission_batch_max, 17U);
+}
+
+TEST_F(UringSettings, LookingWithoutAnythingToDoIsNoSystemCall) {
+  for (const Mode mode : {Mode::defer, Mode::coop, Mode::interrupt, Mode::sqpoll}) {
+    const std::unique_ptr<io::UringEngine> engine = makeEngine(base::ShardId{0}, doorbells_, mode);
+    rt::OpList done;
+    for (int i = 0; i < 10; i++) {
+      EXPECT_EQ(engine->enter(base::MonoTime{0}, done), 0U);
+    }
+    EXPECT_EQ(engine->stats().enters, 0U);
+  }
+}
+
+TEST_F(UringSettings, BuffersAreRegisteredUnlessForbidden) {
+  alignas(4096) static std::byte memory[8192];
+  EXPECT_TRUE(makeEngine(base::ShardId{0}, doorbells_)->registerRegion(memory));
+  EXPECT_FALSE(makeEngine(base::ShardId{0}, doorbells_, Mode::small)->registerRegion(memory));
+}
+
+// The kernel's own rules, io_uring_setup(2): they reach the caller as its error, not as a ring with
+// other settings.
+TEST_F(UringSettings, WhatTheKernelRefusesIsRefused) {
+  io::UringOptions both;
+  both.sqpoll = true;
+  both.completions = io::Completions::defer;
+  io::UringOptions nowhere = optionsOf(Mode::sqpoll);
+  nowhere.sqpoll_cpu = 8191;
+  for (const io::UringOptions& options : {both, nowhere}) {
+    const base::Status possible = io::UringEngine::probe(options, 1);
+    ASSERT_FALSE(possible.ok());
+    EXPECT_EQ(possible.error().sys, EINVAL);
+  }
+  EXPECT_TRUE(io::UringEngine::probe(optionsOf(Mode::sqpoll), 2).ok());
+}
+
 // A shard's engine is destroyed by the thread that joins the shard's, which the ring does not know.
 TEST(AioEngine, WithoutOperationsItEndsOnAnyThread) {
   if (!allowed()) {
@@ -126,11 +228,17 @@ std::unique_ptr<Threads> makeAioThreads(uint16_t shards) {
   return std::make_unique<AioThreads>(shards);
 }
 
+template <Mode mode>
 std::unique_ptr<Rig> makeRig() {
-  return std::make_unique<UringRig>();
+  return std::make_unique<UringRig>(mode);
 }
+template <Mode mode>
 std::unique_ptr<Threads> makeThreads(uint16_t shards) {
-  return std::make_unique<UringThreads>(shards);
+  return std::make_unique<UringThreads>(shards, mode);
+}
+template <Mode mode>
+EngineCase caseOf(const char* name) {
+  return {name, makeRig<mode>, makeThreads<mode>};
 }
 
 std::string nameOf(const testing::TestParamInfo<EngineCase>& info) {
@@ -138,7 +246,11 @@ std::string nameOf(const testing::TestParamInfo<EngineCase>& info) {
 }
 
 std::vector<EngineCase> cases() {
-  return allowed() ? std::vector<EngineCase>{{"uring", makeRig, makeThreads},
+  return allowed() ? std::vector<EngineCase>{caseOf<Mode::defer>("uring"),
+                                             caseOf<Mode::coop>("uring_coop"),
+                                             caseOf<Mode::interrupt>("uring_interrupt"),
+                                             caseOf<Mode::sqpoll>("uring_sqpoll"),
+                                             caseOf<Mode::small>("uring_small"),
                                              {"uring_aio", makeAioRig, makeAioThreads}}
                    : std::vector<EngineCase>{};
 }

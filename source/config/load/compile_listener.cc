@@ -66,6 +66,10 @@ void compileLimits(const Place& place, const pb::Listener& from, ListenerConfig&
       durationMs(place["idle_timeout"], from.has_idle_timeout() ? &from.idle_timeout() : nullptr,
                  {.otherwise_ms = out.idle_timeout_ms, .high_ms = kDay_ms});
   out.max_requests_per_connection = from.max_requests_per_connection();
+  out.balance_connections = from.connection_balance_config().has_exact_balance();
+  if (from.has_connection_balance_config() && !out.balance_connections) {
+    place["connection_balance_config"].missingOneOf("`exact_balance`");
+  }
 }
 
 void compileEndpoints(const Place& place, const pb::Cluster& from, ClusterConfig& out) {

@@ -47,6 +47,8 @@ struct References {
 };
 
 RuntimeConfig compileRuntime(const Place& place, const pb::Runtime& from);
+RingConfig compileRing(const Place& place, const pb::Ring& from);
+BusyPollConfig compileBusyPoll(const Place& place, const pb::BusyPoll& from);
 LoggingConfig compileLogging(const Place& place, const pb::Logging& from);
 ClusterConfig compileCluster(const Place& place, const pb::Cluster& from);
 // The directories of all caches, to find out which are used twice.

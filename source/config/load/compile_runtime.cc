@@ -72,6 +72,7 @@ RuntimeConfig compileRuntime(const Place& place, const pb::Runtime& from) {
   constexpr uint64_t kMaxConnections = 1048576;
   constexpr uint64_t kMinPool = uint64_t{4} << 20;
   constexpr uint64_t kMaxPool = uint64_t{64} << 30;
+  constexpr uint64_t kMaxDiskReads = 4096;
   RuntimeConfig runtime;
   runtime.shards = static_cast<uint32_t>(
       numberIn(place["shards"], from.shards(), runtime.shards, {0, kMaxShards}));
@@ -88,6 +89,19 @@ RuntimeConfig compileRuntime(const Place& place, const pb::Runtime& from) {
     runtime.buffer_pool_bytes_per_shard =
         numberIn(place["buffer_pool_bytes_per_shard"], from.buffer_pool_bytes_per_shard(),
                  runtime.buffer_pool_bytes_per_shard, {kMinPool, kMaxPool});
+  }
+  if (from.has_ring()) {
+    runtime.ring = compileRing(place["ring"], from.ring());
+    if (runtime.engine == Engine::epoll) {
+      place["ring"].error("has no meaning on the epoll engine, and runtime.engine is EPOLL");
+    }
+  }
+  if (from.has_busy_poll()) {
+    runtime.busy_poll = compileBusyPoll(place["busy_poll"], from.busy_poll());
+  }
+  if (from.has_max_disk_reads_per_shard()) {
+    runtime.max_disk_reads_per_shard = static_cast<uint32_t>(numberIn(
+        place["max_disk_reads_per_shard"], from.max_disk_reads_per_shard(), 0, {1, kMaxDiskReads}));
   }
   return runtime;
 }

@@ -78,6 +78,10 @@ void diffRuntime(const RuntimeConfig& before, const RuntimeConfig& after, Differ
                  "runtime.max_connections_per_shard", Effect::restart);
   differ.numbers(before.buffer_pool_bytes_per_shard, after.buffer_pool_bytes_per_shard,
                  "runtime.buffer_pool_bytes_per_shard", Effect::restart);
+  differ.compare(before.ring, after.ring, "runtime.ring", Effect::restart);
+  differ.compare(before.busy_poll, after.busy_poll, "runtime.busy_poll", Effect::restart);
+  differ.compare(before.max_disk_reads_per_shard, after.max_disk_reads_per_shard,
+                 "runtime.max_disk_reads_per_shard", Effect::restart);
 }
 
 void diffListener(const ListenerConfig& before, const ListenerConfig& after,
@@ -103,6 +107,8 @@ void diffListener(const ListenerConfig& before, const ListenerConfig& after,
   differ.compare(before.via, after.via, path + ".via", Effect::reload);
   differ.compare(before.cdn_loop, after.cdn_loop, path + ".cdn_loop", Effect::reload);
   differ.numbers(before.max_loops, after.max_loops, path + ".max_loops", Effect::reload);
+  differ.compare(before.balance_connections, after.balance_connections,
+                 path + ".connection_balance_config", Effect::reload);
   differ.compare(before.routes, after.routes, path + ".route_config", Effect::reload);
 }
 

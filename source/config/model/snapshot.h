@@ -21,12 +21,33 @@ struct SocketAddress {
 };
 
 enum class Engine : uint8_t { automatic, io_uring, epoll };
+enum class CompletionMode : uint8_t { automatic, defer_taskrun, coop_taskrun, interrupt };
+struct RingConfig {
+  CompletionMode completion_mode = CompletionMode::automatic;
+  uint32_t sq_entries = 1024;
+  uint32_t cq_entries = 16384;
+  uint32_t submit_batch = 1024;
+  bool sqpoll = false;
+  uint32_t sqpoll_idle_ms = 1000;
+  std::optional<uint32_t> sqpoll_cpu;
+  bool registered_buffers = true;
+  uint32_t napi_busy_poll_us = 0;  // 0: none
+  friend bool operator==(const RingConfig&, const RingConfig&) = default;
+};
+struct BusyPollConfig {
+  uint64_t duration_ns = 0;         // 0: none
+  uint32_t cpu_budget_percent = 0;  // 0: fixed, not adaptive
+  friend bool operator==(const BusyPollConfig&, const BusyPollConfig&) = default;
+};
 struct RuntimeConfig {
   uint32_t shards = 0;  // 0: one per CPU
   Engine engine = Engine::automatic;
   uint64_t drain_time_ms = 600000;
   uint32_t max_connections_per_shard = 16384;
   uint64_t buffer_pool_bytes_per_shard = uint64_t{64} << 20;
+  RingConfig ring;
+  BusyPollConfig busy_poll;
+  uint32_t max_disk_reads_per_shard = 0;  // 0: by the device
   friend bool operator==(const RuntimeConfig&, const RuntimeConfig&) = default;
 };
 
@@ -58,6 +79,7 @@ struct ListenerConfig {
   std::string via;                           // empty: no Via field
   std::string cdn_loop;                      // id in CDN-Loop; empty: the field stays as it is
   uint32_t max_loops = 0;                    // requests that passed here more often are refused
+  bool balance_connections = false;          // among the shards, when they are accepted
   RouteTable routes;
   friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };

@@ -30,6 +30,7 @@ class AioEngine final : public rt::IoEngine {
   base::MonoTime monotonic() override { return inner_->monotonic(); }
   base::UnixSeconds wall() override { return inner_->wall(); }
   int64_t wallMilliseconds() override { return inner_->wallMilliseconds(); }
+  rt::CpuTime cpuTime() override { return inner_->cpuTime(); }
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override {
     inner_->provideReceiveBuffers(memory, size, count);
   }

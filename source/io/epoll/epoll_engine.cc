@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -429,6 +430,16 @@ int64_t EpollEngine::wallMilliseconds() {
   timespec t{};
   clock_gettime(CLOCK_REALTIME_COARSE, &t);
   return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+rt::CpuTime EpollEngine::cpuTime() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  const auto ns = [](const timeval& t) {
+    return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns +
+           static_cast<uint64_t>(t.tv_usec) * base::kMicrosecond_ns;
+  };
+  return rt::CpuTime{ns(usage.ru_utime), ns(usage.ru_stime)};
 }
 
 // The last one given back is the first one used again: its memory is warm.

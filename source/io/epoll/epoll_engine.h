@@ -63,6 +63,7 @@ class EpollEngine final : public rt::IoEngine {
   base::MonoTime monotonic() override;
   base::UnixSeconds wall() override;
   int64_t wallMilliseconds() override;
+  rt::CpuTime cpuTime() override;
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
   void recycle(uint16_t buffer_id) override;
   bool registerRegion(std::span<std::byte> region) override;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,15 +24,6 @@ constexpr uint64_t kIgnored = 2;
 bool isSocketWait(rt::OpKind kind) {
   return kind == rt::OpKind::accept || kind == rt::OpKind::recv ||
          kind == rt::OpKind::recv_select || rt::isSend(kind);
-}
-
-// 0 or -errno.
-int openRing(io_uring& ring, const UringOptions& options) {
-  io_uring_params params{};
-  params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
-                 IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
-  params.cq_entries = options.cq_entries;
-  return io_uring_queue_init_params(options.sq_entries, &ring, &params);
 }
 
 // A buffer ring of `count` entries at `memory`, which is page-aligned. 0 or -errno.
@@ -61,7 +53,7 @@ Doorbells::Doorbells(uint16_t shards)
 base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOptions& options,
                                                                base::ShardId self,
                                                                Doorbells& doorbells) {
-  std::unique_ptr<UringEngine> engine(new UringEngine(self, doorbells));
+  std::unique_ptr<UringEngine> engine(new UringEngine(options, self, doorbells));
   const int failed = openRing(engine->ring_, options);
   if (failed < 0) {
     return base::Error{base::Code::unsupported, base::Blame::self, base::Retry::never, -failed};
@@ -137,11 +129,18 @@ void UringEngine::ring(base::ShardId peer) {
 io_uring_sqe* UringEngine::nextSqe() {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   while (sqe == nullptr) {
-    stats_.enters++;
-    io_uring_submit(&ring_);
+    submit();
+    if (options_.sqpoll) {
+      io_uring_sqring_wait(&ring_);  // the kernel's thread empties it
+    }
     sqe = io_uring_get_sqe(&ring_);
   }
   return sqe;
+}
+
+void UringEngine::submit() {
+  stats_.enters += !options_.sqpoll || sleepsInKernel(ring_) ? 1 : 0;
+  io_uring_submit(&ring_);
 }
 
 void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
@@ -202,6 +201,7 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
 
 void UringEngine::flushQueued() {
   uint64_t batch = 0;
+  uint32_t unsubmitted = 0;
   while (rt::Op* op = queued_.pop()) {
     batch++;
     if (op->kind == rt::OpKind::send_file) {
@@ -213,6 +213,10 @@ void UringEngine::flushQueued() {
     }
     fill(nextSqe(), *op);
     op->state = rt::Op::State::in_kernel;
+    if (++unsubmitted == options_.submit_batch) {
+      submit();
+      unsubmitted = 0;
+    }
   }
   for (rt::Op* op : cancels_) {
     // A completed operation has left the table by now, and its address may be another's: it is not
@@ -237,20 +241,31 @@ void UringEngine::flushQueued() {
   }
   rings_.clear();
   stats_.submissions += batch;
-  stats_.submission_batch_max = std::max(stats_.submission_batch_max, batch);
+  stats_.submission_batch_max =
+      std::max(stats_.submission_batch_max, std::min<uint64_t>(batch, options_.submit_batch));
+}
+
+// Never waits.
+void UringEngine::submitAndLook() {
+  if (hasWork(ring_) || (!options_.sqpoll && io_uring_sq_ready(&ring_) > 0)) {
+    stats_.enters++;
+    io_uring_submit_and_get_events(&ring_);
+  } else if (options_.sqpoll && io_uring_sq_ready(&ring_) > 0) {
+    submit();
+  }
 }
 
 void UringEngine::submitAndWait(base::MonoTime sleep_until) {
-  stats_.enters++;
   if (sleep_until.ns == 0) {
-    io_uring_submit_and_get_events(&ring_);
+    submitAndLook();
     return;
   }
   const uint64_t before = now_ns();
   if (sleep_until != base::kNever && sleep_until.ns <= before) {
-    io_uring_submit_and_get_events(&ring_);
+    submitAndLook();
     return;
   }
+  stats_.enters++;
   stats_.sleeps++;
   if (sleep_until == base::kNever) {
     io_uring_submit_and_wait(&ring_, 1);
@@ -362,6 +377,16 @@ int64_t UringEngine::wallMilliseconds() {
   return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+rt::CpuTime UringEngine::cpuTime() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  const auto ns = [](const timeval& t) {
+    return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns +
+           static_cast<uint64_t>(t.tv_usec) * base::kMicrosecond_ns;
+  };
+  return rt::CpuTime{ns(usage.ru_utime), ns(usage.ru_stime)};
+}
+
 void UringEngine::provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) {
   CHECK(buffers_ == nullptr);
   void* map = mmap(nullptr, count * sizeof(io_uring_buf), PROT_READ | PROT_WRITE,
@@ -388,6 +413,9 @@ void UringEngine::recycle(uint16_t buffer_id) {
 }
 
 bool UringEngine::registerRegion(std::span<std::byte> region) {
+  if (!options_.registered_buffers) {
+    return false;
+  }
   iovec piece{region.data(), region.size()};
   return io_uring_register_buffers(&ring_, &piece, 1) == 0;
 }

@@ -1,6 +1,8 @@
 // The io_uring engine: one ring a shard, created on the shard's own thread (the kernel ties a
-// SINGLE_ISSUER ring to its creator). Completions are delivered only inside enter()
-// (DEFER_TASKRUN), at most about 20 a call, which is also the batch that a turn works on.
+// SINGLE_ISSUER ring to its creator). By default completions are delivered only inside enter()
+// (DEFER_TASKRUN), at most about 20 a call, which is also the batch that a turn works on. An enter
+// that may not wait is a system call only if there is something to submit, or the kernel has said
+// in the ring's memory that something has completed.
 #pragma once
 
 #include <liburing.h>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "source/base/result.h"
+#include "source/io/uring/ring_setup.h"
 #include "source/rt/io_engine.h"
 
 namespace io {
@@ -34,11 +37,6 @@ class Doorbells {
   std::unique_ptr<std::atomic<int>[]> rings_;
 };
 
-struct UringOptions {
-  uint32_t sq_entries = 1024;
-  uint32_t cq_entries = 16384;
-};
-
 class UringEngine final : public rt::IoEngine {
  public:
   // On the thread that will use it. The error's sys says why not (EPERM, ENOSYS, ENOMEM: io_uring
@@ -58,22 +56,27 @@ class UringEngine final : public rt::IoEngine {
   base::MonoTime monotonic() override;
   base::UnixSeconds wall() override;
   int64_t wallMilliseconds() override;
+  rt::CpuTime cpuTime() override;
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
   void recycle(uint16_t buffer_id) override;
   bool registerRegion(std::span<std::byte> region) override;
   const rt::IoStats& stats() const override { return stats_; }
 
  private:
-  UringEngine(base::ShardId self, Doorbells& doorbells) : self_(self), doorbells_(doorbells) {}
+  UringEngine(const UringOptions& options, base::ShardId self, Doorbells& doorbells)
+      : options_(options), self_(self), doorbells_(doorbells) {}
 
   io_uring_sqe* nextSqe();
   void fill(io_uring_sqe* sqe, rt::Op& op);
   void flushQueued();
+  void submit();
+  void submitAndLook();
   void submitAndWait(base::MonoTime sleep_until);
   size_t reap(rt::OpList& completed);
   // True when the operation is done; false when it was queued again (a partial send, EAGAIN).
   bool finish(rt::Op& op, int32_t result, uint32_t flags);
 
+  UringOptions options_;
   base::ShardId self_;
   Doorbells& doorbells_;
   io_uring ring_{};

@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kBefore =
     "admin: { address: { socket_address: { address: 127.0.0.1, port_value: 9901 } } }\n"
     "runtime: { shards: 2, engine: AUTO, drain_time: 1s, max_connections_per_shard: 100, "
-    "buffer_pool_bytes_per_shard: 8388608 }\n"
+    "buffer_pool_bytes_per_shard: 8388608, ring: { sq_entries: 64 }, "
+    "busy_poll: { duration: 0.00001s }, max_disk_reads_per_shard: 9 }\n"
     "logging: { level: INFO, path: log, access_log: { path: access } }\n"
     "static_resources:\n"
     "  listeners:\n"
@@ -65,6 +66,10 @@ constexpr Case kCases[] = {
     {"shard: 100", "shard: 101", "runtime.max_connections_per_shard", "changed from 100 to 101",
      true},
     {"8388608", "8388609", "runtime.buffer_pool_bytes_per_shard", "changed from 8388608 to 8388609",
+     true},
+    {"sq_entries: 64", "sq_entries: 128", "runtime.ring", "changed", true},
+    {"0.00001s", "0.00002s", "runtime.busy_poll", "changed", true},
+    {"reads_per_shard: 9", "reads_per_shard: 8", "runtime.max_disk_reads_per_shard", "changed",
      true},
     {"drain_time: 1s", "drain_time: 2s", "runtime.drain_time", "changed", false},
     {"INFO", "DEBUG", "logging.level", "changed", false},

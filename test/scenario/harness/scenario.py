@@ -88,6 +88,8 @@ class Scenario:
             self._start_proxy({})
 
     def _start_proxy(self, step):
+        if "config" in step:
+            self._write_config(proxy.merge(self._config_options, step["config"]))
         self._proxy.start(step.get("flags", self._document.get("flags", [])),
                           step.get("forbid", self._document.get("forbid")))
 
