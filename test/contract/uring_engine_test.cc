@@ -1,6 +1,7 @@
 // Goal: the io_uring engine keeps the contract of all engines, also when the operations of its
 // files go through kernel AIO. Method: the contract's suite on real sockets, files and rings.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -167,6 +168,33 @@ TEST_F(UringSettings, LookingWithoutAnythingToDoIsNoSystemCall) {
       EXPECT_EQ(engine->enter(base::MonoTime{0}, done), 0U);
     }
     EXPECT_EQ(engine->stats().enters, 0U);
+  }
+}
+
+// The kernel hands over twenty at a time and says nothing of the others.
+TEST_F(UringSettings, LookingFindsAllThatHasCompleted) {
+  constexpr size_t kCount = 100;
+  for (const Mode mode : {Mode::defer, Mode::coop, Mode::interrupt}) {
+    const std::unique_ptr<io::UringEngine> engine = makeEngine(base::ShardId{0}, doorbells_, mode);
+    const int event = eventfd(0, EFD_CLOEXEC);
+    std::vector<std::unique_ptr<rt::Op>> ops;
+    for (size_t i = 0; i < kCount; i++) {
+      ops.push_back(std::make_unique<rt::Op>());
+      setPoll(*ops.back(), event, POLLIN);
+      engine->prepare(*ops.back());
+    }
+    rt::OpList done;
+    size_t found = engine->enter(base::MonoTime{0}, done);
+    EXPECT_EQ(found, 0U);
+    ASSERT_EQ(eventfd_write(event, 1), 0);
+    for (int i = 0; i < 10; i++) {
+      found += engine->enter(base::MonoTime{0}, done);
+    }
+    EXPECT_EQ(found, kCount);
+    while (engine->stats().in_flight > 0) {
+      engine->enter(base::kNever, done);
+    }
+    close(event);
   }
 }
 

@@ -7,13 +7,15 @@ import os
 import random
 import re
 import subprocess
+import time
 
 from tools.benchmarks import machine
 
 # Random objects out of WRK_N, or each in turn; small sets of requests are prepared beforehand.
 LUA = r"""
 local count, prefix = tonumber(os.getenv("WRK_N")), os.getenv("WRK_PREFIX")
-local in_turn, prepared, at = os.getenv("WRK_IN_TURN") == "1", nil, 0
+local in_turn, prepared = os.getenv("WRK_FROM") ~= nil, nil
+local at = tonumber(os.getenv("WRK_FROM") or "0")
 local before, after
 function init()
   math.randomseed(tonumber(os.getenv("WRK_SEED")))
@@ -62,9 +64,12 @@ class Wrk:
         with open(self.script, "w", encoding="utf-8") as file:
             file.write(LUA)
 
-    def run(self, address, objects, connections, seconds, seed=1, in_turn=False):
+    def run(self, address, objects, connections, seconds, seed=1, from_object=None):
+        """At random, or one after the other from a number on."""
         env = dict(os.environ, WRK_N=str(objects.count), WRK_PREFIX=objects.prefix,
-                   WRK_SEED=str(seed), WRK_IN_TURN="1" if in_turn else "0")
+                   WRK_SEED=str(seed))
+        if from_object is not None:
+            env["WRK_FROM"] = str(from_object)
         command = self.enter + machine.Placement.pin(self.cpus) + [
             "wrk", f"-t{self.threads}", f"-c{connections}", f"-d{max(1, round(seconds))}s",
             "--timeout", "20s", "-s", self.script, f"http://{address}/"]
@@ -80,17 +85,18 @@ class Wrk:
                 "max_ms": most / 1e3, "p50_ms": p50 / 1e3, "p99_ms": p99 / 1e3,
                 "errors": errors + statuses}
 
-    def fill(self, address, objects, connections=16, patience_s=60):
+    def fill(self, address, objects, connections=16, patience_s=240):
         """Asks for every object in turn, at least once each."""
-        asked = 0
-        seconds = 1
-        while asked < objects.count and seconds < patience_s:
-            # Each run begins at the first object, so the next one is longer.
-            result = self.run(address, objects, connections, seconds, in_turn=True)
-            asked = result["requests"]
-            seconds = round(seconds * max(2, min(8, 1.3 * objects.count / max(asked, 1))))
-        if asked < objects.count:
-            raise RuntimeError(f"{address} took only {asked:.0f} of {objects.count} objects")
+        asked = rate = 0
+        begun = time.monotonic()
+        while asked < objects.count:
+            if time.monotonic() - begun > patience_s:
+                raise RuntimeError(f"{address} took only {asked} of {objects.count} objects")
+            seconds = max(1, min(30, round((objects.count - asked) / rate))) if rate else 1
+            result = self.run(address, objects, connections, seconds, from_object=asked)
+            rate = max(1, result["rps"])
+            # The last of each run were cut off, so they are asked for again.
+            asked += max(0, int(result["requests"]) - 2 * connections)
 
 
 def bodies(folder, size):

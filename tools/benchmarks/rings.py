@@ -49,7 +49,7 @@ def completions(context):
          report.Measure("cpu_us", "CPU us/op", 2, False), report.Measure("cpu_percent", "CPU %"),
          report.Measure("per_enter", "completions/enter", 1)],
         ["null: /dev/zero and /dev/null, which complete while they are submitted; handover: "
-         "eventfds, each read waits until a write completes it, so its completion is handed over; "
+         "pairs of local sockets, each receive waits until a send completes it and is handed over; "
          "file: direct I/O at random places of a file",
          "CPU is the ring's thread; the kernel's threads are not in it"])
     modes = ("defer", "coop", "interrupt")
@@ -58,6 +58,7 @@ def completions(context):
               for block in ("4k", "512k") for operation in ("read", "write", "mixed")]
     if context.quick:
         cells = [cell for cell in cells if cell[1] != "512k" or cell[2] == "read"]
+    table.notes.append("MB/s of null counts whole blocks; /dev/zero may give a part of one")
     blocks = {"8": 4096, "4k": 4096, "512k": 512 << 10}
     rows = [cell + (mode,) for cell in cells for mode in modes]
 

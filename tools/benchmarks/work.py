@@ -56,10 +56,8 @@ def ringfence_options(work):
 
 
 def fill(wrk, server, work):
-    """Twice, since some store an object at its second request only."""
     if work.cacheable:
-        for _ in range(2):
-            wrk.fill(server.address, work.objects)
+        wrk.fill(server.address, work.objects)
 
 
 def measure(bed, wrk, server, work, seconds, number, check=True):

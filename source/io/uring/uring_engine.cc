@@ -17,6 +17,8 @@ namespace io {
 namespace {
 
 constexpr uint16_t kBufferGroup = 1;
+// What one enter delivers of deferred completions; the kernel does not say when it has more.
+constexpr unsigned kDelivered = 20;
 // user_data is an Op's address or one of these.
 constexpr uint64_t kDoorbell = 1;
 constexpr uint64_t kIgnored = 2;
@@ -247,7 +249,7 @@ void UringEngine::flushQueued() {
 
 // Never waits.
 void UringEngine::submitAndLook() {
-  if (hasWork(ring_) || (!options_.sqpoll && io_uring_sq_ready(&ring_) > 0)) {
+  if (hasWork(ring_) || maybe_more_ || (!options_.sqpoll && io_uring_sq_ready(&ring_) > 0)) {
     stats_.enters++;
     io_uring_submit_and_get_events(&ring_);
   } else if (options_.sqpoll && io_uring_sq_ready(&ring_) > 0) {
@@ -339,6 +341,7 @@ size_t UringEngine::reap(rt::OpList& completed) {
     }
   }
   io_uring_cq_advance(&ring_, seen);
+  maybe_more_ = seen >= kDelivered && options_.completions == Completions::defer;
   while (rt::Op* op = tried_.pop()) {
     completed.push(op);
     done++;

@@ -89,6 +89,7 @@ class UringEngine final : public rt::IoEngine {
   std::byte* buffer_memory_ = nullptr;
   uint32_t buffer_size_ = 0;
   uint32_t buffer_count_ = 0;
+  bool maybe_more_ = false;  // the last look got as many as one enter gives
   rt::IoStats stats_;
 };
 

@@ -27,7 +27,7 @@ namespace {
 constexpr uint32_t kPage = 4096;  // the response head lies before the body, in a page of its own
 constexpr uint32_t kRequestBytes = 2048;
 constexpr size_t kHugePage = 2 << 20;
-constexpr size_t kPoolBytes = 512 << 20;
+constexpr size_t kPoolBytes = 96 << 20;  // within the memory limits of disk workloads
 
 enum class Step : uint64_t { accept, receive, read, send };
 

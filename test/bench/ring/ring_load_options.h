@@ -8,8 +8,9 @@
 
 namespace ringload {
 
-// null: /dev/zero and /dev/null, which complete while they are submitted. handover: eventfds, whose
-// reads wait until a write of ours completes them. file: direct I/O at random places.
+// null: /dev/zero and /dev/null, which complete while they are submitted. handover: pairs of local
+// sockets, whose receives wait until a send of ours completes them. file: direct I/O at random
+// places.
 enum class Target { null, handover, file };
 enum class Operation { read, write, mixed };
 

@@ -5,6 +5,7 @@ bodies served by a small server of our own."""
 
 import csv
 import http.server
+import json
 import math
 import os
 import sys
@@ -16,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))))
 
-from tools.benchmarks import load, machine, main, report, significance, work
+from tools.benchmarks import gate, load, machine, main, report, significance, work
 
 
 class SignificanceTest(unittest.TestCase):
@@ -182,6 +183,29 @@ class WorkTest(unittest.TestCase):
         with self.assertRaisesRegex(machine.Missing, "apt-get install trafficserver no-such"):
             machine.PACKAGES = {**machine.PACKAGES, "no-traffic-server": "trafficserver"}
             machine.need("no-traffic-server", "no-such")
+
+
+class GateTest(unittest.TestCase):
+    def test_growth_up_to_three_percent_passes(self):
+        self.assertTrue(gate.judge("hit", 10300, {"hit": 10000})[1])
+        self.assertTrue(gate.judge("hit", 8000, {"hit": 10000})[1])
+        self.assertFalse(gate.judge("hit", 10301, {"hit": 10000})[1])
+
+    def test_what_was_never_recorded_does_not_pass(self):
+        line, good = gate.judge("hit", 10, {})
+        self.assertFalse(good)
+        self.assertIn("--record", line)
+
+    def test_every_work_is_recorded(self):
+        with open(gate.RECORD, encoding="utf-8") as file:
+            self.assertEqual(set(json.load(file)), set(gate.WORKS))
+
+    def test_the_shard_is_the_busiest_thread(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for thread, count in ((1, 50), (2, 700), (3, 0)):
+                with open(os.path.join(folder, f"out.1-0{thread}"), "w", encoding="utf-8") as file:
+                    file.write(f"version: 1\nthread: {thread}\nevents: Ir\nsummary: {count}\n")
+            self.assertEqual(gate.busiest_thread(os.path.join(folder, "out.1-*")), 700)
 
 
 if __name__ == "__main__":
