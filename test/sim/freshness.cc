@@ -178,10 +178,10 @@ std::string FreshnessOracle::judgeSharing(const Wish& wish, Given& given) {
   return given.delivered > 1 ? "an answer for one, given twice; " : std::string();
 }
 
-// RFC 9111 4.2, 5.2.1, 5.2.2; RFC 5861. An answer that was given after the request was made is as
-// new as can be.
+// RFC 9111 4.2, 5.2.1, 5.2.2; RFC 5861. An answer that the proxy got after the request was made
+// is as new as can be.
 std::string FreshnessOracle::judgeAge(const Wish& wish, const Given& given, uint64_t now_ns) {
-  if (given.given_ns >= wish.begun_ns) {
+  if (given.given_ns + transit_ns_ >= wish.begun_ns) {
     return {};
   }
   reused_++;

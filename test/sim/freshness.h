@@ -106,8 +106,11 @@ class FreshnessOracle {
   // The serial number that the response is to carry.
   uint64_t give(const Given& given);
   void failed(uint32_t site, uint64_t now_ns) { failures_[site].push_back(now_ns); }
-  // The network fails at any time, and nobody knows when.
-  void expectFailures() { always_failing_ = true; }
+  // The network is slow, and fails at any time, and nobody knows when.
+  void expectFailures() {
+    always_failing_ = true;
+    transit_ns_ = 3 * base::kSecond_ns;
+  }
 
   // Empty, or what is wrong with the answer.
   std::string judge(const Wish& wish, const Message& got, uint64_t now_ns);
@@ -127,6 +130,7 @@ class FreshnessOracle {
   std::vector<Given> given_;  // by serial number - 1
   std::map<uint32_t, std::vector<uint64_t>> failures_;
   bool always_failing_ = false;
+  uint64_t transit_ns_ = 20 * base::kMillisecond_ns;  // from the origin to the proxy, at most
   uint64_t reused_ = 0;
   uint64_t stale_ = 0;
   uint64_t alone_ = 0;
