@@ -3,6 +3,7 @@
 // case; the exact finding, or the compiled settings.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,15 @@ struct Loaded {
   RuntimeConfig runtime;
 };
 
+constexpr std::string_view kRest =
+    "static_resources: { listeners: [ { name: web, address: { socket_address: { address: '::' } }, "
+    "route_config: { virtual_hosts: [ { name: all, domains: ['*'], routes: [ { match: { prefix: / "
+    "}, direct_response: { status: 200 } } ] } ] } } ] }\n";
+
 Loaded loadRuntime(std::string_view runtime) {
   LoadReport report;
-  const auto loaded =
-      load(Sources{"c.yaml", "runtime: { " + std::string(runtime) + " }\n", ""}, report);
+  const std::string text = "runtime: { " + std::string(runtime) + " }\n" + std::string(kRest);
+  const auto loaded = load(Sources{"c.yaml", text, ""}, report);
   Loaded out;
   out.findings = report.text();
   for (const Finding& warning : report.warnings) {
