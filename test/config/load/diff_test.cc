@@ -62,7 +62,7 @@ struct Case {
 constexpr Case kCases[] = {
     {"9901", "9902", "admin.address", "changed", true},
     {"shards: 2", "shards: 3", "runtime.shards", "changed from 2 to 3", true},
-    {"engine: AUTO", "engine: EPOLL", "runtime.engine", "changed", true},
+    {"engine: AUTO", "engine: IO_URING", "runtime.engine", "changed", true},
     {"shard: 100", "shard: 101", "runtime.max_connections_per_shard", "changed from 100 to 101",
      true},
     {"8388608", "8388609", "runtime.buffer_pool_bytes_per_shard", "changed from 8388608 to 8388609",

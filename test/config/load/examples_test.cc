@@ -72,6 +72,7 @@ void collectFromJson(const Message& message, std::set<std::string>& out) {
 const std::set<std::string> kShownAsZero = {
     "ringfence.config.v1.Runtime.shards",
     "ringfence.config.v1.Runtime.engine",
+    "ringfence.config.v1.Ring.completion_mode",
     "ringfence.config.v1.Listener.steering",
     "ringfence.config.v1.Listener.max_requests_per_connection",
     "ringfence.config.v1.Cluster.lb_policy",
