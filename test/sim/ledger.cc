@@ -128,8 +128,7 @@ std::string Ledger::judge(const Asked& asked, const Message& got, uint64_t now_n
     return what + "206 without a range";
   }
   // First bytes that were kept, and now completed: the origin has said that they are current.
-  const bool completed =
-      status == 200 && got.field("cache-status").find("fwd-status=206") != std::string::npos;
+  const bool completed = got.field("cache-status").find("fwd-status=206") != std::string::npos;
   const std::string age = judgeAge(asked, version, completed);
   const std::string body = got.complete ? judgeBody(asked, got, version) : std::string();
   return age.empty() && body.empty() ? std::string() : what + age + body;
