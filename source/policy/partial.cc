@@ -30,4 +30,12 @@ bool isRest(const http::ResponseHead& response, std::optional<uint64_t> body_len
          body_length.value_or(got->range->length()) == got->range->length();
 }
 
+bool endsWithRest(const http::ResponseHead& response, std::optional<uint64_t> body_length,
+                  const Rest& rest) {
+  const std::string_view theirs = strongTagOf(response.fields);
+  return response.status == 200 && !theirs.empty() && theirs == rest.etag &&
+         (!rest.end.has_value() || body_length == rest.end) &&
+         body_length.value_or(rest.first) >= rest.first;
+}
+
 }  // namespace policy

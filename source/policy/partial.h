@@ -29,4 +29,9 @@ struct Rest {
 bool isRest(const http::ResponseHead& response, std::optional<uint64_t> body_length,
             const Rest& rest);
 
+// The response is all of that version, whose end is the rest: what an origin without ranges answers
+// (RFC 9110 14.2).
+bool endsWithRest(const http::ResponseHead& response, std::optional<uint64_t> body_length,
+                  const Rest& rest);
+
 }  // namespace policy

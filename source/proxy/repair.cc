@@ -1,7 +1,8 @@
 // A stored body that cannot be read on: the record is dropped. If nothing was sent yet, the request
 // goes to the origin as if nothing had been found; else the origin is asked for the rest of the
-// same version (RFC 9110 13.1.5, 14.2), and if it does not give exactly that the response is cut
-// off.
+// same version (RFC 9110 13.1.5, 14.2); if it gives all of it, what the client has already is
+// passed over, and if it gives anything else the response is cut off.
+#include <algorithm>
 #include <string>
 
 #include "source/http/codec.h"
@@ -10,6 +11,8 @@
 
 namespace proxy {
 namespace {
+
+constexpr uint32_t kPassOver_bytes = 64 << 10;
 
 // The stored entity tag, if it is a strong one.
 std::string strongTagOf(const cache::StoredHead& head) {
@@ -58,6 +61,22 @@ rt::Task<bool> Session::sendRest(Request& request, cache::Reader& reader, std::s
   co_return done;
 }
 
+// Reads the next bytes of the origin's body and lets them go. False: they did not come.
+rt::Task<bool> Session::passOver(OriginExchange& origin, uint64_t bytes) {
+  base::Result<rt::Buffer> buffer = co_await context_.buffers.take(kPassOver_bytes, scope_);
+  while (buffer.ok() && bytes > 0) {
+    const std::span<std::byte> all = buffer.value().span();
+    const std::span<std::byte> some = all.first(std::min<uint64_t>(bytes, all.size()));
+    base::Result<uint32_t> read = co_await origin.exchange().readBody(
+        some, scope_, context_.reactor.now() + origin.idle_ns());
+    if (!read.ok() || read.value() == 0) {
+      co_return false;
+    }
+    bytes -= read.value();
+  }
+  co_return buffer.ok();
+}
+
 rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
                                   bool chunked) {
   policy::Rest rest{reader.position(), std::nullopt, etag};
@@ -81,8 +100,11 @@ rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::
   bool sent = co_await origin.begin(std::move(out), scope_);
   if (sent) {
     upstream::Exchange& exchange = origin.exchange();
-    sent = policy::isRest(exchange.head(), exchange.bodyLength(), rest) &&
-           co_await relayBody(request, origin, {}, chunked);
+    sent = policy::isRest(exchange.head(), exchange.bodyLength(), rest);
+    if (policy::endsWithRest(exchange.head(), exchange.bodyLength(), rest)) {
+      sent = co_await passOver(origin, rest.first);
+    }
+    sent = sent && co_await relayBody(request, origin, {}, chunked);
   }
   co_await origin.finish();
   co_return sent;

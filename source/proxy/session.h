@@ -132,6 +132,7 @@ class Session : public base::ListHook {
                           bool chunked, base::Error error);
   rt::Task<bool> fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
                            bool chunked);
+  rt::Task<bool> passOver(OriginExchange& origin, uint64_t bytes);
   size_t writeTail(Request& request, std::span<char> out);
   rt::Task<bool> write(Request& request, std::string_view head, std::span<const std::byte> body,
                        bool chunked, std::string_view before = {});
