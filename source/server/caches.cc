@@ -12,6 +12,7 @@ namespace {
 // An average object; the index is sized for a disk full of them.
 constexpr uint64_t kExpectedObject_bytes = 8192;
 constexpr uint64_t kMinIndexObjects = 65536;
+constexpr uint32_t kLockPatience_ms = 3000;
 
 store::AdmissionOptions admissionOf(const config::AdmissionConfig& config, uint64_t objects,
                                     uint64_t stripes) {
@@ -151,6 +152,7 @@ bool Server::openCache(const config::CacheConfig& config, uint32_t now_s) {
   std::vector<store::CacheLayout> layouts;
   for (const config::DiskConfig& disk : config.disks) {
     layouts.push_back(layoutOf(config, disk, now_s));
+    layouts.back().lock_patience_ms = kLockPatience_ms;
   }
   std::vector<store::OpenedDisk> opened = store::openDisks({}, std::move(layouts));
   const bool any = std::ranges::any_of(opened, [](const auto& o) { return o.files != nullptr; });

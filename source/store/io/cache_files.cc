@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <optional>
 
 #include "source/store/io/cached_data.h"
@@ -27,6 +28,7 @@ namespace {
 
 // Stripes are not made smaller than this by default: an object must fit one.
 constexpr uint64_t kMinStripe_bytes = 64 << 20;
+constexpr uint32_t kLockPause_ms = 20;
 
 std::string because(const std::string& path, const char* what) {
   return path + ": cannot " + what + ": " + std::strerror(errno);
@@ -204,14 +206,20 @@ std::optional<uint64_t> CacheFiles::seedIn(const std::string& directory) {
   return found.has_value() ? std::optional<uint64_t>(found->hash_seed) : std::nullopt;
 }
 
-std::string CacheFiles::lock() {
+std::string CacheFiles::lock(uint32_t patience_ms) {
   const std::string path = directory_ + "/lock";
   lock_fd_ = openFile(path, 0);
   if (lock_fd_ < 0) {
     return because(path, "open (is the directory writable by this user?)");
   }
-  if (flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    return directory_ + ": is in use by another process; every cache needs a directory of its own";
+  const timespec pause{0, kLockPause_ms * 1'000'000};
+  for (uint32_t waited_ms = 0; flock(lock_fd_, LOCK_EX | LOCK_NB) != 0;
+       waited_ms += kLockPause_ms) {
+    if (waited_ms >= patience_ms) {
+      return directory_ +
+             ": is in use by another process; every cache needs a directory of its own";
+    }
+    nanosleep(&pause, nullptr);
   }
   return {};
 }
@@ -253,7 +261,7 @@ CacheFiles::Opened CacheFiles::open(const CacheLayout& layout) {
     result.error = makeDirectories(layout.directory, layout.make_parents);
   }
   if (result.error.empty()) {
-    result.error = files->lock();
+    result.error = files->lock(layout.lock_patience_ms);
   }
   if (result.error.empty() && layout.sendfile) {
     result.error = checkHeldPages(layout.directory);

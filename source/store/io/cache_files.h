@@ -34,6 +34,9 @@ struct CacheLayout {
   bool sendfile = false;
   uint32_t now_s = 0;        // Unix seconds, for new superblocks
   bool make_parents = true;  // false: a parent that is missing is an error
+  // How long to wait for the lock of another process. One that was killed may hold it a moment
+  // longer: the kernel first ends the I/O that was under way.
+  uint32_t lock_patience_ms = 0;
   // Of the cache: a directory with another seed is refused. Absent: as found, or a new one.
   std::optional<uint64_t> hash_seed;
 };
@@ -77,7 +80,7 @@ class CacheFiles {
 
  private:
   CacheFiles() = default;
-  std::string lock();
+  std::string lock(uint32_t patience_ms);
   std::string openStripe(const CacheLayout& layout, uint32_t stripe, struct StripePlan& plan);
   std::string openNotes(uint32_t stripe);
 

@@ -15,6 +15,8 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <system_error>
+#include <thread>
 
 #include "source/base/crc32c.h"
 #include "source/store/io/cached_data.h"
@@ -55,6 +57,15 @@ class CacheDirectory : public testing::Test {
     EXPECT_TRUE(opened.error.starts_with(path)) << opened.error;
     EXPECT_NE(opened.error.find(why), std::string::npos) << opened.error;
     EXPECT_NE(opened.error.find(remedy), std::string::npos) << opened.error;
+  }
+
+  static int openDescriptors(const std::string& path) {
+    int count = 0;
+    std::error_code gone;  // a descriptor may be closed while they are listed
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      count += std::filesystem::read_symlink(entry.path(), gone) == path ? 1 : 0;
+    }
+    return count;
   }
 
   std::string root_;
@@ -265,6 +276,19 @@ TEST_F(CacheDirectory, InUseIsRefusedUntilItIsFree) {
     expectRefused(layout_.directory, "in use", "directory of its own");
   }
   EXPECT_EQ(CacheFiles::open(layout_).error, "");
+}
+
+// A process that was killed may hold the lock a moment longer than it lives.
+TEST_F(CacheDirectory, InUseIsWaitedFor) {
+  CacheFiles::Opened holder = CacheFiles::open(layout_);
+  ASSERT_EQ(holder.error, "");
+  layout_.lock_patience_ms = 60'000;
+  std::thread other([this] { EXPECT_EQ(CacheFiles::open(layout_).error, ""); });
+  while (openDescriptors(layout_.directory + "/lock") < 2) {
+    std::this_thread::yield();
+  }
+  holder.files.reset();
+  other.join();
 }
 
 TEST_F(CacheDirectory, AForeignFileIsLeftAlone) {
