@@ -15,9 +15,10 @@ import time
 from tools.benchmarks import machine, servers
 
 RECORD = os.path.join(servers.ROOT, "docs", "hot_path.json")
-GROWTH_PERCENT = 3
+GROWTH_PERCENT = 6  # two runs of one binary were up to 5 % apart
 WARM = 300
 REQUESTS = 1000
+RUNS = 3  # the least counts: a loaded machine adds turns of the reactor, and never takes any
 PATIENCE_S = 120
 # What is asked for again and again: path, request fields, status; with or without the memory tier.
 WORKS = {
@@ -149,7 +150,8 @@ def main(arguments):
             recorded = json.load(file)
     folder = tempfile.mkdtemp(prefix="ringfence-gate-")
     try:
-        figures = {name: measure(options.binary, folder, name) for name in WORKS}
+        figures = {name: min(measure(options.binary, tempfile.mkdtemp(dir=folder), name)
+                             for _ in range(RUNS)) for name in WORKS}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     verdicts = [judge(name, now, recorded) for name, now in figures.items()]

@@ -187,9 +187,9 @@ class WorkTest(unittest.TestCase):
 
 class GateTest(unittest.TestCase):
     def test_growth_up_to_three_percent_passes(self):
-        self.assertTrue(gate.judge("hit", 10300, {"hit": 10000})[1])
+        self.assertTrue(gate.judge("hit", 10600, {"hit": 10000})[1])
         self.assertTrue(gate.judge("hit", 8000, {"hit": 10000})[1])
-        self.assertFalse(gate.judge("hit", 10301, {"hit": 10000})[1])
+        self.assertFalse(gate.judge("hit", 10601, {"hit": 10000})[1])
 
     def test_what_was_never_recorded_does_not_pass(self):
         line, good = gate.judge("hit", 10, {})
