@@ -47,7 +47,7 @@ enum class NoStoreReason : uint8_t {
   min_uses,       // asked for too seldom yet
   content_type,   // the path's extension promises another kind of content
   admission,      // the cache stores what was asked for before, and this was not
-  write_budget,   // the cache's bytes for now are written
+  write_budget,   // the write budget is used up
 };
 inline constexpr size_t kNoStoreReasonCount = 20;
 std::string_view name(NoStoreReason reason);
