@@ -38,7 +38,7 @@ struct FetchPlan {
   std::string_view cdn_loop;  // likewise for CDN-Loop
   policy::FetchKind kind = policy::FetchKind::fill;
   policy::Validators validators;   // for revalidate, and with an entity tag for rest
-  std::string_view range;          // for rest
+  std::string_view range;          // for rest; for the others empty: the whole
   InterimSink* interim = nullptr;  // nullptr: nobody listens
 };
 

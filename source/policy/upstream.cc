@@ -183,10 +183,12 @@ void planUpstream(const http::RequestHead& request, const UpstreamPlan& plan, ht
       out.add(field.id, field.name, field.value);
     }
   }
+  if (for_cache) {
+    add(out, http::Name::range, plan.range);
+  }
   if (plan.kind == FetchKind::revalidate) {
     addValidators(plan, out);
   } else if (plan.kind == FetchKind::rest) {
-    add(out, http::Name::range, plan.range);
     add(out, http::Name::if_range, plan.etag);  // RFC 9110 13.1.5
   }
   if (!plan.client_address.empty()) {

@@ -15,7 +15,7 @@ namespace policy {
 
 enum class FetchKind : uint8_t {
   pass,        // the client's own request: conditionals and Range stay
-  fill,        // for the cache: the whole response, unconditionally
+  fill,        // for the cache: the whole response, or a range of it, unconditionally
   revalidate,  // fill, but conditional on the stored validators
   rest,        // fill, but only `range`, if the entity tag is still that of what was sent
 };
@@ -31,7 +31,7 @@ struct UpstreamPlan {
   bool surrogate = false;           // announce that Surrogate-Control is understood
   std::string_view etag;            // stored validators, for revalidate; empty: none
   std::string_view last_modified;
-  std::string_view range;  // for rest, with a strong etag
+  std::string_view range;  // for rest, with a strong etag; or for fill and revalidate
 };
 
 // The fields to send, without those that frame the message (Content-Length, Transfer-Encoding,

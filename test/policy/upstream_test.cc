@@ -112,6 +112,10 @@ TEST(PlanUpstream, AFillIsUnconditionalAndWhole) {  // RFC 9111 3.3, 4.3.1
   const Lines rest = {"Host: a", "Cache-Control: max-age=9", "Range: bytes=100-",
                       "If-Range: \"sent\"", "X-Forwarded-Proto: http"};
   EXPECT_EQ(plan(asked, how), rest);
+  how.kind = FetchKind::fill;  // a block of what nothing is known of
+  const Lines block = {"Host: a", "Cache-Control: max-age=9", "Range: bytes=100-",
+                       "X-Forwarded-Proto: http"};
+  EXPECT_EQ(plan(asked, how), block);
 }
 
 TEST(PlanUpstream, ForwardingFieldsAreReplacedOrAppended) {
