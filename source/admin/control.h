@@ -101,6 +101,7 @@ struct LookupReport {
   cache::Found found = cache::Found::absent;
   bool in_memory = false;
   bool large = false;
+  uint64_t block_bytes = 0;
   bool stale_now = false;
   std::string stored_key;
   std::string vary;            // names, joined by commas

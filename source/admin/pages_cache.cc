@@ -233,6 +233,9 @@ void writeObject(JsonWriter& out, const LookupReport& report, base::UnixSeconds 
   if (report.length.has_value()) {
     out.member("length", *report.length);
   }
+  if (report.block_bytes > 0) {
+    out.member("block_bytes", report.block_bytes);
+  }
   out.member("age_s", policy::ageOf(report.times, now));
   out.member("freshness_lifetime_s",
              int64_t{report.times.fresh_until_s} - int64_t{report.times.birth_s});

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "source/cache/fill_request.h"
 #include "source/cache/object.h"
-#include "source/cache/origin.h"
 #include "source/rt/peers.h"
 #include "source/store/core/entry.h"
 #include "source/store/core/extents.h"
@@ -58,31 +58,7 @@ struct Subscription {
   struct FillPart* held = nullptr;  // memory lent with the last pull
   bool leader = false;              // an answer that is not stored is for this one
   uint8_t interims = 0;             // interim responses that it was given
-  bool released = false;            // look for an answer elsewhere
-};
-
-// What a request asks of the owner of its stripe, when the index had no fresh answer.
-struct FillRequest {
-  const http::RequestHead* head = nullptr;
-  std::string_view raw_head;  // the bytes that head's views point into
-  const http::Effective* uri = nullptr;
-  std::string_view client_address;
-  std::string_view via;  // of the snapshot, which the fill keeps; so is the next
-  std::string_view cdn_loop;
-  const std::shared_ptr<const config::Snapshot>* snapshot = nullptr;
-  const config::VirtualHost* host = nullptr;
-  const config::Route* route = nullptr;
-  policy::RequestDirectives directives;
-  std::string_view primary_key;
-  std::string_view key;          // of the variant, or the primary key
-  std::optional<VaryRule> rule;  // under which `key` was made
-  // Where the route heeds No-Vary-Search: the URL's own key, and what made primary_key of it.
-  std::string_view asked;
-  std::optional<VaryRule> search;
-  // For a revalidation: what is stored.
-  std::optional<store::Entry> stored_entry;
-  std::string_view stored_head;  // StoredHead::text
-  bool stored_weakened = false;  // StoredHead::weakened
+  bool sliced = false;              // joined before there was a table of slices
 };
 
 enum class AcquireHow : uint8_t {
@@ -110,6 +86,8 @@ struct AcquireCall : rt::CallHeader {
 enum class FillHead : uint8_t {
   response,   // a response streams: info is set
   validated,  // the stored object was found current: look again and serve it
+  sliced,     // it is stored now as a table of slices: look again and serve it
+  changed,    // of a block: its version is not the origin's any more
   released,   // fetch alone: the response is for others (not stored, another variant)
   interim,    // an interim response (RFC 9110 15.2) for the leader: interim is set; ask again
   failed,     // no response: failure is set

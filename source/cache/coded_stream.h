@@ -14,6 +14,13 @@
 
 namespace cache {
 
+// A response as it is to be stored, when that is not as it came.
+struct Coded {
+  bool changed = false;
+  http::ResponseHead head;
+  std::string tag;  // head views it
+};
+
 class CodedStream final : public OriginStream {
  public:
   static constexpr size_t kInput = 16 << 10;   // received at once

@@ -3,6 +3,7 @@
 
 #include "source/cache/reader.h"
 #include "source/cache/shard_cache.h"
+#include "source/cache/sliced_body.h"
 
 namespace cache {
 
@@ -29,11 +30,29 @@ void ShardCache::noteVerified(base::StripeId stripe, const store::RecordRef& chu
   verified_->add(known);
 }
 
+// What lies in a block is that block's own affair.
 bool Reader::sendsFile() const {
+  if (source_ == Source::sliced) {
+    const Reader* block = blocks_->readerAt(position_);
+    return block != nullptr && block->sendsFile();
+  }
   return source_ == Source::extents && cache_->shared().sendfile && position_ < end();
 }
 
+void Reader::skip(uint32_t bytes) {
+  position_ += bytes;
+  held_ = {};  // read before, and sent
+  chunk_ = {};
+  if (source_ == Source::sliced) {
+    blocks_->skip(bytes);
+  }
+}
+
 FilePiece Reader::filePiece() const {
+  if (source_ == Source::sliced) {
+    const Reader* block = blocks_->readerAt(position_);
+    return block != nullptr ? block->filePiece() : FilePiece{};
+  }
   if (!sendsFile()) {
     return {};
   }

@@ -27,15 +27,6 @@ bool passesSoon(policy::NoStoreReason why, uint16_t status) {
          why == policy::NoStoreReason::admission || why == policy::NoStoreReason::write_budget;
 }
 
-// Whether a response that was there before the request may answer it as a stored one would: it may
-// ask for validation, or the request for something newer (RFC 9111 4, 5.2.1, 5.2.2.4).
-bool answers(const http::Fields& request, const StoredHead& head, const policy::RoutePolicy& route,
-             base::UnixSeconds now) {
-  const policy::RequestDirectives asked = policy::parseRequestDirectives(request);
-  return policy::decideServe(asked, head.times, head.traits, route, now).how ==
-         policy::Serve::fresh;
-}
-
 }  // namespace
 
 Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::CancelScope& parent)
@@ -59,6 +50,9 @@ Fill::Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::Canc
       search_(request.search),
       stored_entry_(request.stored_entry),
       stored_text_(request.stored_head),
+      slice_bytes_(request.slice_bytes),
+      slice_block_(request.first_block),
+      block_(request.block),
       record_primary_(request.primary_key),
       record_key_(request.key),
       record_hash_(hash_) {
@@ -96,105 +90,6 @@ Fill::~Fill() {
   retireParts(0);
 }
 
-// Subscribing.
-
-void Fill::subscribe(Subscription& subscription, bool leader) {
-  subscription.fill = this;
-  subscription.leader = leader;
-  subscription.position = 0;
-  readers_.push_back(&subscription);
-  subscribers_++;
-}
-
-void Fill::leave(Subscription& subscription) {
-  if (subscription.held != nullptr) {
-    FillPart* part = std::exchange(subscription.held, nullptr);
-    if (--part->readers == 0 && part->retired) {
-      delete part;
-    }
-  }
-  readers_.erase(std::find(readers_.begin(), readers_.end(), &subscription));
-  subscription.fill = nullptr;
-  subscribers_--;
-  // Nobody takes the leader's place: a response that is not stored answers its request, which may
-  // have its cookies or credentials. Who else waits is released at the head then.
-  if (abandoned()) {
-    scope_.request();
-  }
-  wake();
-  stripe_.reap(*this);  // may be the end of this object
-}
-
-bool Fill::joinable(base::UnixSeconds now) const {
-  const bool fresh = !has_head_ || info_.head.times.fresh_until_s > policy::clampSeconds(now.s);
-  return !ended_ && !detached_ && fresh && subscribers_ < kWaiters;
-}
-
-// Nobody waits, and what is left to fetch is not worth the origin's while.
-bool Fill::abandoned() const {
-  if (ended_ || subscribers_ > 0) {
-    return false;
-  }
-  if (!has_head_) {
-    return false;  // it may be storable: the head decides
-  }
-  if (!storing_) {
-    return true;
-  }
-  const uint64_t left = info_.length.has_value() ? *info_.length - received_ : 0;
-  return info_.length.has_value() ? left > kFinishBytes : received_ > kFinishBytes;
-}
-
-rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
-  rt::CancelScope never;
-  const bool late = has_head_;
-  while (!has_head_ && !ended_) {
-    // What hints at the final response is for the client whose request caused it: others may get
-    // another.
-    if (call.subscription->leader && call.subscription->interims < interims_.size()) {
-      call.how = FillHead::interim;
-      call.interim = interims_[call.subscription->interims++];
-      co_return;
-    }
-    const rt::WaitQueue::Woken how =
-        co_await progress_.wait(never, base::MonoTime{call.deadline_ns});
-    if (how == rt::WaitQueue::Woken::timed_out) {
-      call.how = FillHead::timed_out;
-      co_return;
-    }
-  }
-  call.how = how_;
-  call.failure = failure_;
-  call.info = info_;
-  Subscription& subscription = *call.subscription;
-  if (subscription.leader && !leader_text_.empty()) {
-    call.info.head.text = leader_text_;
-  }
-  if (how_ == FillHead::response) {
-    const bool allowed =
-        !late || answers(*call.request_fields, info_.head, route_->policy, stripe_.now());
-    const bool mine = passing_ ? subscription.leader : allowed && fits(*call.request_fields);
-    if (!mine && !subscription.leader) {
-      call.how = FillHead::released;
-    }
-  }
-}
-
-// A stored response of several variants answers only requests that select it.
-bool Fill::fits(const http::Fields& request) const {
-  if (narrowed_) {
-    return false;
-  }
-  if (!rule_.has_value()) {
-    return true;
-  }
-  std::string key = record_primary_;
-  appendVariant(*rule_, request, key);
-  return key == record_key_;
-}
-
-// Fetching.
-
 void Fill::fail(policy::UpstreamFailure failure) {
   failure_ = failure;
   how_ = has_head_ ? how_ : FillHead::failed;
@@ -211,14 +106,24 @@ rt::Task<FetchOutcome> Fill::fetch(policy::FetchKind kind) {
   plan.client_address = client_address_;
   plan.via = via_;
   plan.cdn_loop = cdn_loop_;
-  plan.interim = this;
+  plan.interim = block_.has_value() ? nullptr : this;
   plan.kind = kind;
   if (kind == policy::FetchKind::revalidate) {
     plan.validators = policy::validatorsOf(stored_.fields, stripe_.now());
+  }
+  if (block_.has_value()) {
+    plan.validators.etag = block_->etag;
+    range_ = policy::rangeText(block_->table.layout.rangeOf(block_->block));
   } else if (kind == policy::FetchKind::rest) {
     plan.validators.etag = partial_->etag;
-    plan.range = partial_->range;
+    range_ = partial_->range;
+  } else if (slice_bytes_ > 0) {
+    const uint64_t first = slice_block_ * slice_bytes_;
+    range_ = policy::rangeText({first, first + slice_bytes_ - 1});
+  } else {
+    range_.clear();
   }
+  plan.range = range_;
   FetchOutcome outcome = co_await stripe_.origin().fetch(plan, scope_);
   co_return std::move(outcome);
 }
@@ -241,15 +146,23 @@ void Fill::onInterim(const http::ResponseHead& head) {
   wake();
 }
 
-rt::Task<void> Fill::run() {
+// What to ask for first.
+rt::Task<policy::FetchKind> Fill::begin() {
+  if (block_.has_value()) {
+    co_return policy::FetchKind::rest;
+  }
   policy::FetchKind kind =
       stored_text_.empty() ? policy::FetchKind::fill : policy::FetchKind::revalidate;
   if (kind == policy::FetchKind::fill && co_await findPartial()) {
     kind = policy::FetchKind::rest;
   }
-  bool again = true;
-  while (again) {
-    again = false;
+  co_return kind;
+}
+
+rt::Task<void> Fill::run() {
+  policy::FetchKind kind = co_await begin();
+  Step step = Step::again;
+  while (step == Step::again) {
     policy::Exchange exchange{stripe_.now(), {}, stripe_.draw()};
     FetchOutcome outcome = co_await fetch(kind);
     exchange.received = stripe_.now();
@@ -257,50 +170,70 @@ rt::Task<void> Fill::run() {
       fail(outcome.failure);
       break;
     }
-    const http::ResponseHead& response = outcome.stream->head();
-    info_.fwd_status = response.status;
-    if (response.status == 304 && kind == policy::FetchKind::revalidate) {
-      const bool current = co_await validated(response, exchange);
-      co_await outcome.stream->close();
-      if (!current) {
-        kind = policy::FetchKind::fill;  // what is stored is gone, or not the one that was meant
-        again = true;
-        continue;
-      }
-      how_ = FillHead::validated;
-      ended_ = true;
-      break;
-    }
-    const bool part = response.status == 206 || response.status == 416;
-    if (kind != policy::FetchKind::rest || !part) {
-      decide(response, exchange, outcome.stream->length(), Recoding::allowed);
-    } else if (!resume(response, exchange, outcome.stream->length())) {
-      co_await outcome.stream->close();
-      dropPartial();
-      kind = policy::FetchKind::fill;  // not the rest of what is there
-      again = true;
-      continue;
-    }
-    wake();
-    if (coder_ != nullptr) {
-      outcome.stream = std::make_unique<CodedStream>(std::move(outcome.stream), std::move(coder_),
-                                                     stripe_.codingFailures());
-    }
-    const bool whole = !abandoned() && co_await stream(*outcome.stream);
-    co_await outcome.stream->close();
-    outcome.stream.reset();
-    dropCoder();
-    if (whole) {
-      co_await finish();
+    info_.fwd_status = outcome.stream->head().status;
+    step = co_await takeResponse(kind, exchange, *outcome.stream);
+    if (step == Step::streams) {
+      co_await takeBody(std::move(outcome.stream));
     } else {
-      co_await keepPrefix();
-      fail(policy::UpstreamFailure::truncated);
+      co_await outcome.stream->close();
     }
   }
   detached_ = true;
   ended_ = true;
   stripe_.fillEnded(*this);
   wake();
+}
+
+// Decides on a response. again: `kind` says what is asked for now.
+rt::Task<Fill::Step> Fill::takeResponse(policy::FetchKind& kind, policy::Exchange exchange,
+                                        OriginStream& stream) {
+  const http::ResponseHead& response = stream.head();
+  info_.head = StoredHead{};  // an answer before this one may have left something
+  const bool part = response.status == 206 || response.status == 416;
+  if (block_.has_value()) {
+    co_return takeBlock(stream) ? Step::streams : Step::ended;
+  }
+  if (response.status == 304 && kind == policy::FetchKind::revalidate) {
+    if (co_await validated(response, exchange)) {
+      how_ = FillHead::validated;
+      co_return Step::ended;
+    }
+    kind = policy::FetchKind::fill;  // what is stored is gone, or not the one that was meant
+    co_return Step::again;
+  }
+  if (kind == policy::FetchKind::rest && part) {
+    if (resume(response, exchange, stream.length())) {
+      co_return Step::streams;
+    }
+    dropPartial();
+    kind = policy::FetchKind::fill;  // not the rest of what is there
+    co_return Step::again;
+  }
+  if (slice_bytes_ > 0 && part) {
+    co_return co_await takeSlice(
+        policy::judgeBlock(response, stream.length(), slice_block_, slice_bytes_), exchange,
+        stream);
+  }
+  decide(response, exchange, stream.length(), Recoding::allowed);
+  co_return Step::streams;
+}
+
+rt::Task<void> Fill::takeBody(std::unique_ptr<OriginStream> origin) {
+  wake();
+  if (coder_ != nullptr) {
+    origin = std::make_unique<CodedStream>(std::move(origin), std::move(coder_),
+                                           stripe_.codingFailures());
+  }
+  const bool whole = !abandoned() && co_await stream(*origin);
+  co_await origin->close();
+  origin.reset();
+  dropCoder();
+  if (whole) {
+    co_await finish();
+  } else {
+    co_await keepPrefix();
+    fail(policy::UpstreamFailure::truncated);
+  }
 }
 
 // The response's head is there: whether it is stored, under which key, and what is sent of it.
@@ -405,6 +338,10 @@ bool Fill::useTags(std::string_view tags, const http::Fields& response) {
   return labels_.size() <= store::kMaxLabels;
 }
 
+uint32_t Fill::metaBytes() const {
+  return static_cast<uint32_t>(meta_.size() + labels_.size() * sizeof(store::Label));
+}
+
 // Whether a head of this length can be kept with the tags and labels.
 bool Fill::metaFits(size_t head_bytes) const {
   return sizeof(MetaHeader) + head_bytes + tags_.size() + labels_.size() * sizeof(store::Label) <=
@@ -432,7 +369,7 @@ std::optional<policy::NoStoreReason> Fill::refuse(const http::ResponseHead& resp
   if (oversized() || !metaFits(head.size()) || !chooseKey(store, response.fields)) {
     return policy::NoStoreReason::too_large;
   }
-  paid_bytes_ = info_.length.value_or(0);
+  paid_bytes_ = info_.head.sliced ? 0 : info_.length.value_or(0);  // each block pays for itself
   return stripe_.refusedAdmission(hash_, stored_entry_.has_value(), paid_bytes_);
 }
 
@@ -480,7 +417,8 @@ bool Fill::chooseKey(const policy::Store& store, const http::Fields& response) {
     appendVariant(*rule_, request_.fields, record_key_);
   }
   record_hash_ = stripe_.shared().hash(record_key_);
-  return record_key_.size() <= store::kMaxKeyBytes;
+  const size_t suffix = info_.head.sliced ? kSliceSuffix_bytes : 0;
+  return record_key_.size() + suffix <= store::kMaxKeyBytes;
 }
 
 }  // namespace cache

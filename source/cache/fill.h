@@ -1,15 +1,14 @@
 // One fetch for the cache, run by the owner of the stripe, and read by everybody who asked for the
 // same key meanwhile.
 //
-//   fetching -> streaming -> ended      a response, stored or not
+//   fetching -> streaming -> ended      a response, stored or not; or a block of a sliced object
 //   fetching -> ended                   validated, or failed
 //
 // Body memory is a row of parts (pool buffers). While the response is stored, a part is a record
-// that is being written: an object up to kMaxObjectBody is one; longer ones are chunks, written as
-// they fill up, and a head record last. Subscribers are lent the bytes where the origin's were
-// received. Who falls behind what is still in memory reads the written chunk from the disk; so a
-// slow client delays nobody. A response that is not stored belongs to its leader and runs at the
-// leader's pace; the others are released at its head.
+// that is being written: an object up to kMaxObjectBody is one; longer ones are chunks, and a head
+// record last. Subscribers are lent the bytes where the origin's were received. Who falls behind
+// what is still in memory reads the written chunk from the disk; so a slow client delays nobody. A
+// response that is not stored belongs to its leader; the others are released at its head.
 //
 // Limits: kMaxParts in memory beyond what is lent; kWaiters subscribers; without subscribers only
 // fills that have little left to fetch go on (kFinishBytes).
@@ -23,10 +22,12 @@
 #include <vector>
 
 #include "source/cache/calls.h"
+#include "source/cache/coded_stream.h"
 #include "source/cache/fill_part.h"
 #include "source/cache/partial.h"
 #include "source/coding/coder.h"
 #include "source/http/uri.h"
+#include "source/policy/slice.h"
 #include "source/policy/tags.h"
 #include "source/rt/buffer_pool.h"
 #include "source/rt/cancel.h"
@@ -56,8 +57,6 @@ class Fill final : private InterimSink {
   Fill(Stripe& stripe, const FillRequest& request, uint64_t number, rt::CancelScope& parent);
   ~Fill();
   Fill(const Fill&) = delete;
-  Fill& operator=(const Fill&) = delete;
-
   // Runs to the end; the stripe owns the task.
   rt::Task<void> run();
 
@@ -68,9 +67,7 @@ class Fill final : private InterimSink {
   std::string_view key() const { return key_; }
   // Whether a purge of this primary key concerns what it brings. Where No-Vary-Search is heeded the
   // response alone says which other queries it answers: any of the path counts.
-  bool concernedBy(std::string_view key) const {
-    return primary_key_ == key || (by_path_ && pathOfKey(asked_) == pathOfKey(key));
-  }
+  bool concernedBy(std::string_view key) const;
   // Whether a request that arrives now may be answered with it: a response that has become stale
   // while it still arrives may not (RFC 9111 4.2).
   bool joinable(base::UnixSeconds now) const;
@@ -79,12 +76,8 @@ class Fill final : private InterimSink {
     purged_ = true;
     detached_ = true;
   }
-  // As far as the labels are known; the tags come with the response (Stripe::purgedSince).
-  bool selectedBy(const store::Selector& selector) const {
-    return store::hasLabel(labels_, selector.label) &&
-           (std::string_view(primary_key_).starts_with(selector.key_prefix) ||
-            std::string_view(asked_).starts_with(selector.key_prefix));
-  }
+  // As far as the labels are known; tags come with the response (Stripe::purgedSince).
+  bool selectedBy(const store::Selector& selector) const;
   void taskEnded() { task_ended_ = true; }
   bool finished() const { return task_ended_ && subscribers_ == 0; }
 
@@ -95,16 +88,19 @@ class Fill final : private InterimSink {
   void leave(Subscription& subscription);
 
  private:
+  // fill_subscribers.cc
+  bool fits(const http::Fields& request) const;
+  void wake() { progress_.wakeAll(); }
+  bool abandoned() const;
   // fill.cc
   void onInterim(const http::ResponseHead& head) override;
+  rt::Task<policy::FetchKind> begin();
   rt::Task<FetchOutcome> fetch(policy::FetchKind kind);
+  enum class Step : uint8_t { streams, again, ended };
+  rt::Task<Step> takeResponse(policy::FetchKind& kind, policy::Exchange exchange,
+                              OriginStream& stream);
+  rt::Task<void> takeBody(std::unique_ptr<OriginStream> stream);
   void fail(policy::UpstreamFailure failure);
-  // A response as it is to be stored, when that is not as it came.
-  struct Coded {
-    bool changed = false;
-    http::ResponseHead head;
-    std::string tag;  // head views it
-  };
   enum class Recoding : uint8_t { allowed, forbidden };
   void decide(const http::ResponseHead& received, policy::Exchange exchange,
               std::optional<uint64_t> length, Recoding recoding);
@@ -114,17 +110,19 @@ class Fill final : private InterimSink {
   bool takeTags(const http::Fields& response);
   bool useTags(std::string_view tags, const http::Fields& response);
   bool metaFits(size_t head_bytes) const;
-  uint32_t metaBytes() const {
-    return static_cast<uint32_t>(meta_.size() + labels_.size() * sizeof(store::Label));
-  }
+  uint32_t metaBytes() const;
   void rememberMiss();
   std::optional<policy::NoStoreReason> refuse(const http::ResponseHead& response,
                                               const policy::Store& store, const std::string& head);
   std::string fullText(const http::ResponseHead& response, const policy::Store& store,
                        std::optional<uint64_t> length) const;
-  bool fits(const http::Fields& request) const;
-  void wake() { progress_.wakeAll(); }
-  bool abandoned() const;
+  // fill_slices.cc
+  rt::Task<Step> takeSlice(policy::BlockAnswer answer, policy::Exchange exchange,
+                           const OriginStream& stream);
+  rt::Task<bool> appendSlices(const SliceTable& table);
+  void becomeBlock(BlockSpec block);
+  bool takeBlock(const OriginStream& stream);
+  void beginBlock();
   // fill_coding.cc
   bool recode(const http::ResponseHead& received, std::optional<uint64_t>& length,
               policy::Store& store, Coded& coded);
@@ -144,7 +142,6 @@ class Fill final : private InterimSink {
   bool resume(const http::ResponseHead& response, policy::Exchange exchange,
               std::optional<uint64_t> body_length);
   void dropPartial();
-  bool isPresent(const store::Extent& extent) const;
   bool arePresent(const std::vector<store::Extent>& extents) const;
   // fill_body.cc
   rt::Task<bool> stream(OriginStream& origin);
@@ -203,8 +200,11 @@ class Fill final : private InterimSink {
   std::string stored_text_;
   http::ResponseHead stored_;  // views of stored_text_; its entity tag is the origin's
 
-  // What did not come whole, when the rest is asked for.
-  std::unique_ptr<Partial> partial_;
+  uint64_t slice_bytes_;  // not 0: the whole is asked for in blocks, this one first
+  uint64_t slice_block_;
+  std::optional<BlockSpec> block_;    // what is fetched is a block
+  std::string range_;                 // what is asked for
+  std::unique_ptr<Partial> partial_;  // what did not come whole, when the rest is asked for
 
   // The outcome.
   bool has_head_ = false;

@@ -20,8 +20,12 @@ uint32_t bodyRoom(uint32_t buffer_bytes, size_t key_bytes, size_t meta_bytes) {
 }  // namespace
 
 bool Fill::oversized() const {
-  const uint64_t limit =
-      std::min(stripe_.maxObjectBytes(), route_->policy.max_object_bytes.value_or(UINT64_MAX));
+  if (info_.head.sliced) {
+    return false;  // it is not one body
+  }
+  const std::optional<uint64_t> of_route =
+      block_.has_value() ? std::nullopt : route_->policy.max_object_bytes;
+  const uint64_t limit = std::min(stripe_.maxObjectBytes(), of_route.value_or(UINT64_MAX));
   return std::max(info_.length.value_or(0), received_) > limit;
 }
 

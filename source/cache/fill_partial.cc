@@ -55,14 +55,11 @@ rt::Task<void> Fill::keepPrefix() {
 }
 
 bool Fill::arePresent(const std::vector<store::Extent>& extents) const {
-  return std::ranges::all_of(extents,
-                             [this](const store::Extent& extent) { return isPresent(extent); });
-}
-
-bool Fill::isPresent(const store::Extent& extent) const {
-  return extent.segment < stripe_.table().count() &&
-         stripe_.table().sequence(extent.segment) == extent.sequence &&
-         !stripe_.log().isLost(extent.location());
+  return std::ranges::all_of(extents, [this](const store::Extent& extent) {
+    return extent.segment < stripe_.table().count() &&
+           stripe_.table().sequence(extent.segment) == extent.sequence &&
+           !stripe_.log().isLost(extent.location());
+  });
 }
 
 // True: there are first bytes of this key, and the rest can be asked for.

@@ -64,8 +64,15 @@ rt::Task<bool> Fill::validated(const http::ResponseHead& received, policy::Excha
     co_return false;
   }
   policy::hideTagFields(tagRules(), store->strip);
-  takeValidatedHead(merged, *store, *stored_head,
-                    large ? record.header.object_length : record.header.body_length);
+  uint64_t length = large ? record.header.object_length : record.header.body_length;
+  if (stored_head->sliced) {
+    const std::optional<SliceTable> table = decodeSliceTable(record.body);
+    if (!table.has_value()) {
+      co_return false;
+    }
+    length = table->layout.length;
+  }
+  takeValidatedHead(merged, *store, *stored_head, length);
   info_.head.status = merged.status;
   info_.head.text = head_text_;
   info_.head.received_s = policy::clampSeconds(exchange.received.s);
@@ -94,6 +101,7 @@ void Fill::takeValidatedHead(const http::ResponseHead& merged, const policy::Sto
   info_.head.length_in_head = text.has_length;
   info_.head.recoded = stored.recoded;
   info_.head.weakened = stored.weakened;
+  info_.head.sliced = stored.sliced;
 }
 
 rt::Task<bool> Fill::rewrite(const store::RecordView& old, store::Entry entry) {

@@ -46,7 +46,8 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
     return std::nullopt;
   }
   std::memcpy(&header, meta.data(), sizeof header);
-  if (header.version != kMetaVersion ||
+  const bool sliced = header.version == kSlicedMetaVersion;
+  if ((header.version != kMetaVersion && !sliced) ||
       uint64_t{header.head_bytes} + header.tags_bytes != meta.size() - sizeof header ||
       header.status < 100 || header.status > 999) {
     return std::nullopt;
@@ -56,6 +57,7 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
   head.length_in_head = (header.flags & kLengthInHead) != 0;
   head.recoded = (header.flags & kRecoded) != 0;
   head.weakened = (header.flags & kWeakened) != 0;
+  head.sliced = sliced;
   head.times = header.times;
   head.traits = header.traits;
   head.received_s = header.received_s;
@@ -69,6 +71,7 @@ std::optional<StoredHead> decodeMeta(std::span<const std::byte> meta) {
 
 void encodeMeta(const StoredHead& head, std::vector<std::byte>& out) {
   MetaHeader header;
+  header.version = head.sliced ? kSlicedMetaVersion : kMetaVersion;
   header.status = head.status;
   header.flags = (head.length_in_head ? kLengthInHead : 0) | (head.recoded ? kRecoded : 0) |
                  (head.weakened ? kWeakened : 0);

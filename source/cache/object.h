@@ -23,6 +23,9 @@
 namespace cache {
 
 inline constexpr uint16_t kMetaVersion = 2;
+// Of an object whose body is a table of slices (slices.h): a program that does not know them finds
+// nothing.
+inline constexpr uint16_t kSlicedMetaVersion = 3;
 
 // As it lies on the disk.
 struct MetaHeader {
@@ -48,6 +51,7 @@ struct StoredHead {
   bool length_in_head = false;
   bool recoded = false;
   bool weakened = false;
+  bool sliced = false;  // the body is a table of slices
   policy::Times times;
   policy::Traits traits;
   uint32_t received_s = 0;

@@ -4,8 +4,17 @@
 #include <utility>
 
 #include "source/cache/shard_cache.h"
+#include "source/cache/sliced_body.h"
+#include "source/http/codec.h"
+#include "source/policy/partial.h"
 
 namespace cache {
+
+Reader::Reader() = default;
+
+Reader::~Reader() {
+  CHECK(subscription_.fill == nullptr);
+}
 
 std::optional<std::span<const std::byte>> Reader::whole() const {
   if (source_ == Source::memory || source_ == Source::record) {
@@ -21,6 +30,10 @@ bool Reader::useMemory(RamTier& tier, RamObject& object) {
     }
     hash_ = object.hash;
     object_id_ = object.object_id;
+  } else if (object.head.sliced) {
+    if (!useSlices(object.body, object.key)) {
+      return false;
+    }
   } else {
     source_ = Source::memory;
     body_ = object.body;
@@ -43,6 +56,10 @@ bool Reader::useRecord(store::RecordRef read) {
     }
     hash_ = record.hash();
     object_id_ = record.header.object_id;
+  } else if (record.kind() == store::RecordKind::object && head->sliced) {
+    if (!useSlices(record.body, record.key)) {
+      return false;
+    }
   } else if (record.kind() == store::RecordKind::object) {
     source_ = Source::record;
     body_ = record.body;
@@ -64,6 +81,30 @@ bool Reader::useExtents(std::span<const std::byte> table, uint64_t object_length
   length_ = object_length;
   source_ = Source::extents;
   return true;
+}
+
+bool Reader::useSlices(std::span<const std::byte> body, std::string_view key) {
+  slices_ = decodeSliceTable(body);
+  if (!slices_.has_value()) {
+    return false;
+  }
+  key_ = key;
+  length_ = slices_->layout.length;
+  source_ = Source::sliced;
+  return true;
+}
+
+void Reader::useBlocks(const FillRequest& request) {
+  http::ResponseHead head;
+  const http::Limits any{UINT32_MAX, UINT16_MAX, UINT32_MAX};
+  const http::ParseOutcome parsed = http::parseResponseHead(head_.text, any, head);
+  CHECK(std::holds_alternative<http::Parsed>(parsed));  // we wrote it
+  blocks_ = std::make_unique<SlicedBody>(*cache_, stripe_, *slices_, key_,
+                                         policy::strongTagOf(head.fields), request);
+}
+
+rt::Task<base::Status> Reader::openBlock(rt::CancelScope& scope) {
+  co_return co_await blocks_->open(position_, end(), scope);
 }
 
 void Reader::useFill(const FillInfo& info) {
@@ -108,6 +149,11 @@ rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
       co_return co_await nextChunk(scope);
     case Source::fill:
       co_return co_await nextPull(scope);
+    case Source::sliced: {
+      Piece piece = co_await blocks_->next(position_, end(), scope);
+      position_ += piece.ok() ? piece.value().size() : 0;
+      co_return piece;
+    }
     case Source::none:
       break;
   }
@@ -195,6 +241,10 @@ rt::Task<Reader::Piece> Reader::nextPull(rt::CancelScope& scope) {
 }
 
 rt::Task<void> Reader::close() {
+  if (blocks_ != nullptr) {
+    co_await blocks_->close();
+    blocks_.reset();
+  }
   if (subscription_.fill != nullptr) {
     LeaveCall call;
     call.subscription = &subscription_;
@@ -207,6 +257,7 @@ rt::Task<void> Reader::close() {
   ahead_ = {};
   handed_out_ = base::MonoTime{0};
   extents_.reset();
+  slices_.reset();
   held_ = {};
   source_ = Source::none;
   entry_.reset();

@@ -1,10 +1,11 @@
 // What a session sends from, whatever is behind it: a copy in memory, a record just read from the
-// disk, a large object's chunks, or a fill in progress. It lives in the session's frame; close() is
-// awaited before it goes.
+// disk, a large object's chunks, the blocks of a sliced one, or a fill in progress. It lives in the
+// session's frame; close() is awaited before it goes.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -16,6 +17,7 @@
 namespace cache {
 
 class ShardCache;
+class SlicedBody;
 
 // A piece of a body as bytes of its stripe's data file.
 struct FilePiece {
@@ -31,10 +33,10 @@ class Reader {
   // Who takes a chunk in this time has the next one read meanwhile.
   static constexpr uint64_t kPace_ns = 100 * base::kMillisecond_ns;
 
-  enum class Source : uint8_t { none, memory, record, extents, fill };
+  enum class Source : uint8_t { none, memory, record, extents, fill, sliced };
 
-  Reader() = default;
-  ~Reader() { CHECK(subscription_.fill == nullptr); }
+  Reader();
+  ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
@@ -59,6 +61,12 @@ class Reader {
   bool firsthand() const { return firsthand_; }
   // As the index had it; nullopt for a fill.
   const std::optional<store::Entry>& entry() const { return entry_; }
+  // Of a sliced object, before the first next(): what its missing blocks are fetched with. What the
+  // request views must stay. openBlock() then awaits the block of the next byte (sliced_body.h).
+  void useBlocks(const FillRequest& request);
+  rt::Task<base::Status> openBlock(rt::CancelScope& scope);
+  const SlicedBody& blocks() const { return *blocks_; }
+  const std::optional<SliceTable>& slices() const { return slices_; }  // of a sliced object
   // The next piece, valid until the next call; empty at the end. An error means that the message
   // must be cut off.
   rt::Task<base::Result<std::span<const std::byte>>> next(rt::CancelScope& scope);
@@ -67,11 +75,7 @@ class Reader {
   // sent of a piece is passed over with skip().
   bool sendsFile() const;
   FilePiece filePiece() const;
-  void skip(uint32_t bytes) {
-    position_ += bytes;
-    held_ = {};  // read before, and sent
-    chunk_ = {};
-  }
+  void skip(uint32_t bytes);
   // Around the one operation that sends a piece: its owner waits meanwhile. False: its segment is
   // to be overwritten; next() knows whether the chunk can still be read.
   bool pin(const FilePiece& piece);
@@ -86,6 +90,7 @@ class Reader {
   // False when its meta or extents are not ours.
   bool useRecord(store::RecordRef read);
   bool useMemory(RamTier& tier, RamObject& object);
+  bool useSlices(std::span<const std::byte> body, std::string_view key);
   bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
   rt::Task<Piece> nextChunk(rt::CancelScope& scope);
@@ -118,6 +123,9 @@ class Reader {
   base::Hash128 hash_;  // of a large object's chunks
   uint64_t object_id_ = 0;
   std::optional<store::ExtentTable> extents_;
+  std::optional<SliceTable> slices_;
+  std::string_view key_;  // of the record, when it is sliced
+  std::unique_ptr<SlicedBody> blocks_;
   Subscription subscription_;
 };
 

@@ -113,6 +113,15 @@ rt::Task<LookupResult> ShardCache::lookup(Keys& keys, const http::Fields& reques
   co_return result;
 }
 
+rt::Task<LookupResult> ShardCache::lookupBlock(Keys& keys, Reader& reader, rt::CancelScope& scope) {
+  const http::Fields none;  // blocks have no variants
+  co_return co_await lookupKey(keys, none, reader, scope, patience());
+}
+
+bool ShardCache::isIndexed(const Keys& keys) const {
+  return shared_.stripes[base::index(keys.stripe)]->index->find(keys.primary_hash).has_value();
+}
+
 // With the URL's own key goes the one that its path's rule makes of it. A rule that cannot be read
 // goes itself, and so does one on a disk where the URL had its place before disks changed: nothing
 // that was stored under it is found again.

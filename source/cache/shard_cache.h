@@ -91,6 +91,10 @@ class ShardCache {
   rt::Task<LookupResult> lookup(Keys& keys, const http::Fields& request, Reader& reader,
                                 rt::CancelScope& scope, base::MonoTime deadline);
 
+  // A block of a sliced object: keys.primary is its key.
+  rt::Task<LookupResult> lookupBlock(Keys& keys, Reader& reader, rt::CancelScope& scope);
+  bool isIndexed(const Keys& keys) const;
+
   struct Acquired {
     AcquireHow how = AcquireHow::busy;
     bool collapsed = false;

@@ -4,9 +4,19 @@
 #include <utility>
 
 #include "source/cache/labels.h"
+#include "source/http/codec.h"
 
 namespace cache {
 namespace {
+
+// Of the content, as the head says it.
+uint64_t lengthOf(const StoredHead& head) {
+  http::ResponseHead parsed;
+  const http::Limits any{UINT32_MAX, UINT16_MAX, UINT32_MAX};
+  const http::ParseOutcome outcome = http::parseResponseHead(head.text, any, parsed);
+  return std::holds_alternative<http::Parsed>(outcome) ? http::contentLength(parsed).value_or(0)
+                                                       : 0;
+}
 
 // Calls that wait inside a stripe: bounded by what its peers can have in flight.
 constexpr uint32_t kMaxServing = 1 << 20;
@@ -211,6 +221,21 @@ void Stripe::countPartial(PartialEvent what) {
   stats_.partials_resumed += what == PartialEvent::resumed ? 1 : 0;
 }
 
+void Stripe::countSlice(SliceEvent what) {
+  stats_.sliced += what == SliceEvent::object ? 1 : 0;
+  stats_.blocks_fetched += what == SliceEvent::block ? 1 : 0;
+  stats_.blocks_changed += what == SliceEvent::changed ? 1 : 0;
+  stats_.slices_unusable += what == SliceEvent::unusable ? 1 : 0;
+}
+
+void Stripe::rekey(Fill& fill, base::Hash128 before) {
+  const auto at = by_key_.find(before);
+  if (at != by_key_.end() && at->second == &fill) {
+    by_key_.erase(at);
+  }
+  by_key_[fill.hash()] = &fill;
+}
+
 void Stripe::fillEnded(Fill& fill) {
   const auto at = by_key_.find(fill.hash());
   if (at != by_key_.end() && at->second == &fill) {
@@ -335,15 +360,15 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
     if (!head.has_value()) {
       continue;
     }
-    if (record.key.ends_with(kPartialMark)) {
-      continue;  // no object yet
+    if (record.key.ends_with(kPartialMark) || isBlockKey(record.key)) {
+      continue;  // no object yet, or a piece of one
     }
     ListedObject object;
     const size_t end = std::min(record.key.find('\n'), record.key.size());
     object.key = record.key.substr(0, end);
     object.variant = record.key.substr(std::min(end + 1, record.key.size()));
     object.status = head->status;
-    object.body_bytes = record.body_bytes;
+    object.body_bytes = head->sliced ? lengthOf(*head) : record.body_bytes;
     object.times = head->times;
     object.hits = record.entry.frequency();
     object.stale_now = record.entry.staleNow();

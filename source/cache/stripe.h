@@ -43,7 +43,11 @@ struct StripeStats {
   uint64_t partials_kept = 0;       // first bytes of responses that did not come whole
   uint64_t partials_refused = 0;    // the log did not take them
   uint64_t partials_resumed = 0;    // of which the origin gave the rest
-  uint64_t compressed = 0;          // bodies that were to be
+  uint64_t sliced = 0;              // objects of which a table was stored
+  uint64_t blocks_fetched = 0;
+  uint64_t blocks_changed = 0;   // the origin's version was another
+  uint64_t slices_unusable = 0;  // answers to a range request of which no object can be made
+  uint64_t compressed = 0;       // bodies that were to be
   uint64_t decompressed = 0;
   uint64_t coders_refused = 0;   // at the limit, or without memory
   uint64_t coding_failures = 0;  // bodies that are not what their coding says, or grow too much
@@ -141,12 +145,15 @@ class Stripe {
   // Whether one of the labels was purged while the fill with this number ran.
   bool purgedSince(uint64_t fill, std::span<const store::Label> labels) const;
   void countPartial(PartialEvent what);
+  void countSlice(SliceEvent what);
   // nullptr at the limit. What is given is given back.
   std::unique_ptr<coding::Coder> takeCoder(const policy::CodingPlan& plan,
                                            std::optional<uint32_t> level);
   void giveCoder() { coders_--; }
   uint64_t& codingFailures() { return stats_.coding_failures; }
   void fillEnded(Fill& fill);
+  // Its key is another now than the one with this hash.
+  void rekey(Fill& fill, base::Hash128 before);
   void reap(Fill& fill);
 
   const StripeStats& stats() const { return stats_; }

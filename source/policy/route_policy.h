@@ -97,6 +97,9 @@ struct Compression {
   friend bool operator==(const Compression&, const Compression&) = default;
 };
 
+// Of a slice block, where the operator does not say.
+inline constexpr uint64_t kSliceBlock_bytes = 1 << 20;
+
 struct RoutePolicy {
   bool enabled = false;  // false: the route has no `cache`, requests pass by; nothing below is read
   KeySpec key;
@@ -130,6 +133,7 @@ struct RoutePolicy {
   std::vector<std::string> accept_languages;
   // None: bodies are kept as they come. accept_encodings has every one of its algorithms.
   std::optional<Compression> compression;
+  uint64_t slice_block_bytes = 0;  // objects are fetched and kept in blocks of this size; 0: whole
 
   bool ignores(Ignored what) const {
     return (ignored_directives & static_cast<uint32_t>(what)) != 0;

@@ -325,6 +325,17 @@ rt::Task<void> Session::sendObject(Request& request, const policy::Lookup& looku
     }
   }
   const bool bodiless = request.is_head || hasNoBody(shape.status);
+  if (reader.source() == cache::Reader::Source::sliced && !bodiless &&
+      shape.length != uint64_t{0}) {
+    if (shape.parts != nullptr) {
+      const http::ByteRange& first = shape.parts->parts()[0];
+      reader.setRange(first.first, first.last);
+    }
+    const bool opened = co_await openSliced(request, lookup, reader);
+    if (!opened) {
+      co_return;
+    }
+  }
   const bool chunked = !bodiless && !shape.length.has_value() && request.head().minor > 0;
   if (chunked) {
     http::appendField(text, http::Name::transfer_encoding, "chunked");

@@ -7,6 +7,7 @@
 #include "source/policy/error.h"
 #include "source/policy/normalise.h"
 #include "source/policy/serve.h"
+#include "source/policy/slice.h"
 #include "source/proxy/reasons.h"
 #include "source/proxy/session.h"
 
@@ -42,6 +43,10 @@ cache::FillRequest Session::fillRequest(Request& request, const policy::Lookup& 
   fill.rule = request.scratch.keys.rule;
   fill.asked = request.scratch.keys.asked;
   fill.search = request.scratch.keys.search;
+  fill.slice_bytes = request.route->policy.slice_block_bytes;
+  if (fill.slice_bytes > 0) {
+    fill.first_block = policy::firstBlockOf(request.head(), fill.slice_bytes);
+  }
   return fill;
 }
 
@@ -78,7 +83,7 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
     co_await reader.close();
     co_return;
   }
-  bool validated = false;
+  Next after = Next::look_again;
   bool done = false;
   for (int round = 0; round < kRounds && !done; round++) {
     co_await reader.close();
@@ -86,7 +91,7 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
         co_await cacheOf(request).lookup(request.scratch.keys, request.head().fields, reader,
                                          scope_, context_.reactor.now() + store::kDiskPatience_ns);
     if (seen.found == cache::Found::object) {
-      done = co_await serveStored(request, lookup, reader, seen, validated);
+      done = co_await serveStored(request, lookup, reader, seen, after);
       if (done) {
         break;
       }
@@ -104,10 +109,9 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
       }
       break;  // a HEAD of something unknown is no reason to fetch it whole
     } else {
-      const Next next = co_await fetchForCache(request, lookup, reader, seen);
-      validated = next == Next::look_again_validated;
-      done = next == Next::done;
-      if (next == Next::pass) {
+      after = co_await fetchForCache(request, lookup, reader, seen);
+      done = after == Next::done;
+      if (after == Next::pass) {
         break;
       }
     }
@@ -122,10 +126,10 @@ rt::Task<void> Session::serveCached(Request& request, const policy::Lookup& look
   }
 }
 
-// True when the stored object was the answer.
+// True when the stored object was the answer. After a fetch that validated or stored it for this
+// request, it is, whatever its age.
 rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& lookup,
-                                    cache::Reader& reader, cache::LookupResult& seen,
-                                    bool validated) {
+                                    cache::Reader& reader, cache::LookupResult& seen, Next after) {
   const cache::StoredHead& head = reader.head();
   policy::ServeDecision decision =
       policy::decideServe(lookup.directives, head.times, head.traits, request.route->policy,
@@ -136,8 +140,13 @@ rt::Task<bool> Session::serveStored(Request& request, const policy::Lookup& look
   }
   policy::CacheStatus& status = request.outcome.cache;
   status.ttl_s = decision.ttl_s;
-  if (validated) {
-    context_.stats.cache_revalidated++;
+  if (after == Next::look_again_validated || after == Next::look_again_sliced) {
+    const bool validated = after == Next::look_again_validated;
+    if (!validated) {
+      status.stored = true;  // for this request
+      status.ttl_s.reset();
+    }
+    (validated ? context_.stats.cache_revalidated : context_.stats.cache_miss)++;
     co_await sendObject(request, lookup, reader, true);
     co_return true;
   }
@@ -235,6 +244,10 @@ rt::Task<Session::Next> Session::serveFill(Request& request, const policy::Looku
     case cache::FillHead::validated:
       status.fwd_status = 304;
       co_return Next::look_again_validated;
+    case cache::FillHead::sliced:
+      status.fwd_status = 206;
+      co_return Next::look_again_sliced;
+    case cache::FillHead::changed:  // of a block, which this is not
     case cache::FillHead::released:
     case cache::FillHead::timed_out:
       status.collapsed = false;

@@ -8,6 +8,7 @@
 //   keep_post.cc     answers to POST that a later GET may be given
 //   send.cc          heads and bodies to the client
 //   send_ranges.cc   ranges of what is stored
+//   send_sliced.cc   objects that are kept in blocks
 //   repair.cc        the rest of a body whose record turns out to be unreadable
 #pragma once
 
@@ -72,9 +73,9 @@ class Session : public base::ListHook {
   // serve_cached.cc
   rt::Task<void> serveCached(Request& request, const policy::Lookup& lookup);
   bool quickHit(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  enum class Next : uint8_t { done, look_again, look_again_validated, look_again_sliced, pass };
   rt::Task<bool> serveStored(Request& request, const policy::Lookup& lookup, cache::Reader& reader,
-                             cache::LookupResult& seen, bool validated);
-  enum class Next : uint8_t { done, look_again, look_again_validated, pass };
+                             cache::LookupResult& seen, Next after);
   rt::Task<Next> fetchForCache(Request& request, const policy::Lookup& lookup,
                                cache::Reader& stored, const cache::LookupResult& seen);
   rt::Task<Next> serveFill(Request& request, const policy::Lookup& lookup, cache::Reader& stored,
@@ -127,6 +128,9 @@ class Session : public base::ListHook {
                            const http::MultipartRanges& parts);
   rt::Task<bool> sendPart(Request& request, cache::Reader& reader, std::string_view head,
                           std::string_view before);
+  // send_sliced.cc
+  rt::Task<bool> openSliced(Request& request, const policy::Lookup& lookup, cache::Reader& reader);
+  void notePartial(Request& request, const cache::SlicedBody& blocks);
   // repair.cc
   rt::Task<bool> sendRest(Request& request, cache::Reader& reader, std::string_view head,
                           bool chunked, base::Error error);

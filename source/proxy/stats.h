@@ -82,6 +82,7 @@ namespace proxy {
   X(counter, sendfile_overwritten, "The same: its segment was to be overwritten")            \
   X(counter, sendfile_failed, "The same: the call failed")                                   \
   X(counter, cache_hit, "Requests answered from a fresh object")                             \
+  X(counter, cache_hit_partial, "Hits whose first block was fetched: of sliced objects")     \
   X(counter, cache_hit_stale, "Requests answered from a stale object that was allowed")      \
   X(counter, cache_miss, "Requests that had to be fetched for the cache")                    \
   X(counter, cache_collapsed, "Requests that joined another's fetch")                        \

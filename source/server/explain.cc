@@ -49,6 +49,7 @@ void copyFound(const shard::LookupObject& call, admin::LookupReport& report) {
   report.found = call.found;
   report.in_memory = call.in_memory;
   report.large = call.large;
+  report.block_bytes = call.block_bytes;
   report.stale_now = call.stale_now;
   report.stored_key = call.stored_key;
   report.vary = call.vary;

@@ -62,6 +62,10 @@ void addStripe(cache::Stripe& stripe, CacheReport& report) {
   report.stripe.partials_kept += stripe.stats().partials_kept;
   report.stripe.partials_refused += stripe.stats().partials_refused;
   report.stripe.partials_resumed += stripe.stats().partials_resumed;
+  report.stripe.sliced += stripe.stats().sliced;
+  report.stripe.blocks_fetched += stripe.stats().blocks_fetched;
+  report.stripe.blocks_changed += stripe.stats().blocks_changed;
+  report.stripe.slices_unusable += stripe.stats().slices_unusable;
   report.stripe.compressed += stripe.stats().compressed;
   report.stripe.decompressed += stripe.stats().decompressed;
   report.stripe.coders_refused += stripe.stats().coders_refused;

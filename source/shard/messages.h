@@ -134,6 +134,7 @@ struct LookupObject : rt::CallHeader {
   std::optional<uint64_t> length;
   store::Entry entry;
   bool large = false;
+  uint64_t block_bytes = 0;  // of a sliced object; else 0
 };
 
 }  // namespace shard

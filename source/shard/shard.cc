@@ -318,6 +318,7 @@ rt::Task<void> Shard::lookup(LookupObject* call) {
   if (result.found == cache::Found::object) {
     call->in_memory = reader.source() == cache::Reader::Source::memory;
     call->large = reader.source() == cache::Reader::Source::extents;
+    call->block_bytes = reader.slices().has_value() ? reader.slices()->layout.block_bytes : 0;
     call->status = reader.head().status;
     call->head = reader.head().text;
     call->times = reader.head().times;

@@ -7,6 +7,7 @@
 #include "source/base/check.h"
 #include "source/http/codec.h"
 #include "source/http/uri.h"
+#include "source/policy/slice.h"
 
 namespace cache {
 namespace {
@@ -110,6 +111,7 @@ CacheWorld::CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& option
   route.policy.key.no_vary_search = cut.no_vary_search;
   route.policy.compression = cut.compression;
   route.policy.accept_encodings = cut.accept_encodings;
+  route.policy.slice_block_bytes = cut.slice_bytes;
   route.cache = 0;
   host_.routes.push_back(std::move(route));
   config::CacheConfig cache;
@@ -311,12 +313,16 @@ rt::Task<void> CacheWorld::getting(Shard* shard, Get get, Got* got) {
     request.rule = keys.rule;
     request.asked = keys.asked;
     request.search = keys.search;
+    request.slice_bytes = cut_.slice_bytes;
+    if (cut_.slice_bytes > 0) {
+      request.first_block = policy::firstBlockOf(head, cut_.slice_bytes);
+    }
     if (seen.found == Found::hit_for_miss) {
       got->came = Came::alone;
     } else if (seen.found == Found::object) {
       const auto now_s = static_cast<uint64_t>(shard->reactor.turn().wall.s);
       if (!seen.stale_now && stored.head().times.fresh_until_s > now_s) {
-        co_await reading(shard, get, stored, Came::hit, got);
+        co_await reading(shard, get, request, stored, Came::hit, got);
       } else {
         request.stored_entry = seen.entry;
         request.stored_head = stored.head().text;
@@ -352,14 +358,16 @@ rt::Task<bool> CacheWorld::filling(Shard* shard, const Get& get, const Keys& key
   switch (answer.how) {
     case FillHead::response:
       got->stored = answer.info.stored;
-      co_await reading(shard, get, reader, Came::filled, got);
+      co_await reading(shard, get, request, reader, Came::filled, got);
       break;
     case FillHead::validated:
+    case FillHead::sliced:
       again = true;
       break;
     case FillHead::released:
       got->came = Came::released;
       break;
+    case FillHead::changed:
     case FillHead::interim:
       CHECK(false);  // the origin here sends none
       break;
@@ -374,11 +382,14 @@ rt::Task<bool> CacheWorld::filling(Shard* shard, const Get& get, const Keys& key
   co_return again;
 }
 
-rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, Reader& reader, Came whole,
-                                   Got* got) {
+rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, const FillRequest& request,
+                                   Reader& reader, Came whole, Got* got) {
   rt::CancelScope scope;
   got->head = reader.head().text;
   got->version = numberAfter(got->head, "X-Version: ");
+  if (reader.source() == Reader::Source::sliced) {
+    reader.useBlocks(request);
+  }
   uint64_t at = 0;
   if (get.range_first.has_value()) {
     at = *get.range_first;
@@ -404,93 +415,6 @@ rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, Reader& reader,
     }
   }
   got->came = Came::left;
-}
-
-// Purges.
-
-rt::Task<void> CacheWorld::purging(Shard* shard, std::string path, bool soft, bool* done) {
-  const std::string key = keyOf(path);
-  PurgeCall call;
-  call.hash = shared_->hash(key);
-  call.by_path = cut_.no_vary_search;
-  call.stripe = base::index(shared_->stripeOf(key, call.by_path));
-  call.key = key;
-  call.soft = soft;
-  co_await shard->caches[0]->call(base::StripeId{call.stripe}, call);
-  *done = call.error.code == base::Code::ok;
-}
-
-void CacheWorld::startPurge(const std::string& path, bool soft, bool* done) {
-  CHECK(shards_[0]->tasks.spawn(purging(shards_[0].get(), path, soft, done)));
-}
-
-bool CacheWorld::purge(const std::string& path, bool soft) {
-  bool done = false;
-  startPurge(path, soft, &done);
-  finish();
-  return done;
-}
-
-rt::Task<void> CacheWorld::purgingAll(Shard* shard, uint16_t stripe, bool* done) {
-  PurgeCall call;
-  call.everything = true;
-  call.stripe = stripe;
-  co_await shard->caches[0]->call(base::StripeId{stripe}, call);
-  *done = *done && call.error.code == base::Code::ok;
-}
-
-bool CacheWorld::purgeAll() {
-  bool done = true;
-  for (const base::StripeId stripe : shared_->disks->stripeIds()) {
-    CHECK(shards_[0]->tasks.spawn(purgingAll(shards_[0].get(), base::index(stripe), &done)));
-  }
-  finish();
-  return done;
-}
-
-rt::Task<void> CacheWorld::purgingSelected(Shard* shard, uint16_t stripe,
-                                           const store::Selector* selector, bool soft,
-                                           std::optional<uint64_t>* purged) {
-  PurgeCall call;
-  call.selector = selector;
-  call.soft = soft;
-  call.stripe = stripe;
-  co_await shard->caches[0]->call(base::StripeId{stripe}, call);
-  if (call.error.code != base::Code::ok) {
-    purged->reset();
-  } else if (purged->has_value()) {
-    **purged += call.purged;
-  }
-}
-
-std::optional<uint64_t> CacheWorld::purgeSelected(const store::Selector& selector, bool soft) {
-  std::optional<uint64_t> purged = 0;
-  uint16_t answered = 0;
-  const std::vector<base::StripeId> stripes = shared_->disks->stripeIds();
-  for (const base::StripeId stripe : stripes) {
-    CHECK(shards_[0]->tasks.spawn(
-        counted(purgingSelected(shards_[0].get(), base::index(stripe), &selector, soft, &purged),
-                &answered)));
-  }
-  CHECK(run([&] { return answered == stripes.size(); }));
-  return purged;
-}
-
-rt::Task<void> CacheWorld::counted(rt::Task<void> task, uint16_t* ended) {
-  co_await std::move(task);
-  (*ended)++;
-}
-
-void CacheWorld::forgetMemory() {
-  for (uint16_t shard = 0; shard < cut_.shards; shard++) {
-    RamTier& ram = cache(shard).ram();
-    for (int i = 0; i < 1000; i++) {
-      const std::string key = keyOf("/" + std::to_string(i));
-      if (RamObject* object = ram.find(shared_->hash(key), key)) {
-        ram.dropOutdated(*object);
-      }
-    }
-  }
 }
 
 }  // namespace cache

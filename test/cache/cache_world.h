@@ -113,6 +113,7 @@ class CacheWorld {
     bool no_vary_search = false;                     // the route heeds it
     std::optional<policy::Compression> compression;  // the route's, and its accept_encodings
     std::vector<std::string> accept_encodings;
+    uint64_t slice_bytes = 0;  // the route's
   };
   explicit CacheWorld(uint64_t seed) : CacheWorld(seed, Cut(), sim::Options()) {}
   CacheWorld(uint64_t seed, const Cut& cut, const sim::Options& options);
@@ -196,7 +197,8 @@ class CacheWorld {
   rt::Task<void> detaching(Shard* shard, StripeRange range);
   rt::Task<void> invalidating(Shard* shard, std::string path, bool* found);
   rt::Task<void> getting(Shard* shard, Get get, Got* got);
-  rt::Task<void> reading(Shard* shard, const Get& get, Reader& reader, Came whole, Got* got);
+  rt::Task<void> reading(Shard* shard, const Get& get, const FillRequest& request, Reader& reader,
+                         Came whole, Got* got);
   rt::Task<bool> filling(Shard* shard, const Get& get, const Keys& keys, FillRequest& request,
                          const LookupResult& seen, Got* got);
   rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);

@@ -51,8 +51,9 @@ TEST(Meta, OfAnotherLengthOrVersionOrStatusIsRefused) {
   longer.push_back(std::byte{0});
   EXPECT_FALSE(decodeMeta(longer).has_value());
   for (const auto& [version, status] :
-       {std::pair(kMetaVersion + 1, 200), std::pair(0, 200), std::pair(int{kMetaVersion}, 99),
-        std::pair(int{kMetaVersion}, 1000), std::pair(int{kMetaVersion}, 0)}) {
+       {std::pair(kMetaVersion - 1, 200), std::pair(kSlicedMetaVersion + 1, 200), std::pair(0, 200),
+        std::pair(int{kMetaVersion}, 99), std::pair(int{kMetaVersion}, 1000),
+        std::pair(int{kMetaVersion}, 0)}) {
     MetaHeader header;
     std::memcpy(&header, meta.data(), sizeof header);
     header.version = static_cast<uint16_t>(version);

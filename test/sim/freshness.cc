@@ -115,16 +115,20 @@ std::string FreshnessOracle::body(uint32_t site, uint32_t variant, uint32_t vers
   return text;
 }
 
-std::string FreshnessOracle::begins(uint32_t site, const std::string& request) {
-  std::vector<std::string>& with_origin = with_origin_[site];
-  with_origin.push_back(request);
-  return sites_[site].collapsible && with_origin.size() > 1
-             ? "at once: " + with_origin.front() + ", and " + request
-             : std::string();
+std::string FreshnessOracle::begins(uint32_t site, const std::string& request,
+                                    const std::string& part) {
+  std::vector<Pending>& with_origin = with_origin_[site];
+  const auto same = std::ranges::find(with_origin, part, &Pending::part);
+  const std::string wrong = sites_[site].collapsible && same != with_origin.end()
+                                ? "at once: " + same->request + ", and " + request
+                                : std::string();
+  with_origin.push_back(Pending{request, part});
+  return wrong;
 }
 
 void FreshnessOracle::ends(uint32_t site, const std::string& request) {
-  with_origin_[site].erase(std::ranges::find(with_origin_[site], request));
+  std::vector<Pending>& with_origin = with_origin_[site];
+  with_origin.erase(std::ranges::find(with_origin, request, &Pending::request));
 }
 
 uint64_t FreshnessOracle::give(const Given& given) {

@@ -6,7 +6,9 @@
 //   - one that was given before the request was made is within its lifetime, or within an extension
 //     that the response or the client allows, and the origin has failed where only that allows it;
 //   - a body is whole and of the version that its head names, or it is not complete;
-//   - at most one request for a collapsible resource is with the origin at a time.
+//   - at most one request for a collapsible resource, or for one range of it, is with the origin at
+//   a
+//     time.
 // The rules are RFC 9111 3, 3.5, 4.2, 5.2 and RFC 5861, in whole seconds of slack at most.
 #pragma once
 
@@ -100,8 +102,9 @@ class FreshnessOracle {
   std::string body(uint32_t site, uint32_t variant, uint32_t version) const;
   static std::string tag(uint32_t variant, uint32_t version);
 
-  // The origin has a request, and is done with it. Empty, or what is wrong.
-  std::string begins(uint32_t site, const std::string& request);
+  // The origin has a request, and is done with it. `part`: what it asks for of the resource. Empty,
+  // or what is wrong.
+  std::string begins(uint32_t site, const std::string& request, const std::string& part);
   void ends(uint32_t site, const std::string& request);
   // The serial number that the response is to carry.
   uint64_t give(const Given& given);
@@ -126,7 +129,11 @@ class FreshnessOracle {
 
   std::vector<Site> sites_;
   std::vector<uint32_t> versions_;
-  std::vector<std::vector<std::string>> with_origin_;
+  struct Pending {
+    std::string request;
+    std::string part;
+  };
+  std::vector<std::vector<Pending>> with_origin_;
   std::vector<Given> given_;  // by serial number - 1
   std::map<uint32_t, std::vector<uint64_t>> failures_;
   bool always_failing_ = false;

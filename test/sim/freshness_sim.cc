@@ -2,7 +2,7 @@
 // (freshness.h). Method: a seed a world: shards, an origin that says something else about each
 // answer and fails, clients that ask in every way and leave early. In two of three seeds the world
 // is calm, and the number of requests at the origin is judged, too; in the others the network and
-// the disk are hostile.
+// the disk are hostile. In two of five the route slices, and the origin knows ranges.
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ static_resources:
         routes:
         - match: { prefix: "/" }
           route: { cluster: origin, timeout: 10s }
-          cache: { store: main }
+          cache: { store: main, SLICE }
   clusters:
   - name: origin
     connect_timeout: 2s
@@ -42,9 +42,12 @@ static_resources:
     max_size_bytes: 33554432
 )";
 
-std::shared_ptr<const config::Snapshot> loadConfig(Judge& judge) {
+std::shared_ptr<const config::Snapshot> loadConfig(Judge& judge, bool slices) {
+  constexpr std::string_view kPlace = "SLICE";
   config::Sources sources;
-  sources.text = kConfig;
+  std::string text(kConfig);
+  text.replace(text.find(kPlace), kPlace.size(), slices ? "slice: { block_bytes: 65536 }" : "");
+  sources.text = std::move(text);
   config::LoadReport report;
   std::shared_ptr<const config::Snapshot> snapshot = config::loadSnapshot(sources, report);
   judge.require(snapshot != nullptr, report.text());
@@ -60,14 +63,15 @@ uint64_t run(uint64_t seed, Judge& judge) {
   if (!calm) {
     oracle.expectFailures();
   }
-  FreshOrigin origin(world, judge, oracle, calm);
+  const bool slices = seed % 5 < 2;
+  FreshOrigin origin(world, judge, oracle, {.one_at_a_time = calm, .knows_ranges = slices});
   ProxyNode::Spec spec;
   spec.process = 10;
   spec.shards = static_cast<uint16_t>(random.between(1, 3));
   spec.cut.stripes = static_cast<uint32_t>(random.between(1, 3));
   spec.cut.memory_bytes = random.chance(1, 3) ? 0 : 4 << 20;
   spec.cut.hash_seed = random.next();
-  auto node = std::make_unique<ProxyNode>(world, judge, spec, loadConfig(judge));
+  auto node = std::make_unique<ProxyNode>(world, judge, spec, loadConfig(judge, slices));
   origin.start();
   node->start(kLong_ns);
   uint64_t visits = 0;

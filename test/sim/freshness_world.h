@@ -16,7 +16,12 @@ class FreshOrigin {
  public:
   static constexpr uint16_t kPort = 8000;
 
-  FreshOrigin(SimWorld& world, Judge& judge, FreshnessOracle& oracle, bool one_at_a_time);
+  // one_at_a_time: the oracle judges how many requests there are. knows_ranges: RFC 9110 14.
+  struct Manner {
+    bool one_at_a_time = false;
+    bool knows_ranges = false;
+  };
+  FreshOrigin(SimWorld& world, Judge& judge, FreshnessOracle& oracle, Manner manner);
   void start();
   void stop() { host_.group().cancelAll(); }
   bool idle() { return host_.group().size() == 0; }
@@ -31,7 +36,7 @@ class FreshOrigin {
   SimWorld& world_;
   Judge& judge_;
   FreshnessOracle& oracle_;
-  bool one_at_a_time_;  // the oracle judges how many requests there are
+  Manner manner_;
   SimHost& host_;
   base::Random random_;
 };

@@ -324,6 +324,24 @@ policy::Compression compileCompression(const Place& place, const pb::Compression
   return out;
 }
 
+void compileSlice(const Place& place, const pb::CachePolicy& from, const References& references,
+                  Route& out) {
+  constexpr uint64_t kLeast = 64 << 10;
+  constexpr uint64_t kMost = 16 << 20;
+  if (!from.has_slice()) {
+    return;
+  }
+  uint64_t& bytes = out.policy.slice_block_bytes;
+  bytes = policy::kSliceBlock_bytes;
+  if (from.slice().has_block_bytes()) {
+    bytes = numberIn(place["block_bytes"], from.slice().block_bytes(), bytes, {kLeast, kMost});
+  }
+  if (out.cache != kNone && bytes > (*references.cache_list)[out.cache].max_object_bytes) {
+    place["block_bytes"].error(
+        "is more than max_object_bytes of the cache, so that no block would be stored");
+  }
+}
+
 }  // namespace
 
 void compilePolicy(const Place& place, const pb::CachePolicy& from, References& references,
@@ -350,6 +368,7 @@ void compilePolicy(const Place& place, const pb::CachePolicy& from, References& 
     policy.compression =
         compileCompression(place["compression"], from.compression(), policy.accept_encodings);
   }
+  compileSlice(place["slice"], from, references, out);
   compileRules(place, from, out);
   policy.collapse_timeout_ms = durationMs(
       place["collapse_timeout"], from.has_collapse_timeout() ? &from.collapse_timeout() : nullptr,

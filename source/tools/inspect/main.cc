@@ -72,7 +72,8 @@ int extract(const inspect::Directory& directory, const inspect::Inventory& inven
     std::fprintf(stderr, "inspect: %s\n", error.c_str());
     return kExitFaults;
   }
-  const inspect::Extracted got = inspect::extract(directory.stripes[object->stripe], *object);
+  const inspect::Extracted got =
+      inspect::extract(directory.stripes[object->stripe], *object, inventory.objects);
   if (!got.error.empty()) {
     std::fprintf(stderr, "inspect: %s: %s\n", flags.key.c_str(), got.error.c_str());
     return kExitFaults;

@@ -5,6 +5,7 @@
 
 #include "source/cache/labels.h"
 #include "source/cache/object.h"
+#include "source/cache/slices.h"
 #include "source/store/core/extents.h"
 #include "source/store/core/purge_set.h"
 
@@ -142,7 +143,37 @@ std::vector<Object> Collector::take() {
   return objects;
 }
 
-Extracted extract(const Stripe& stripe, const Object& object) {
+namespace {
+
+// The body of a sliced object, if all its blocks are there.
+std::string readBlocks(const Stripe& stripe, const Object& object, std::span<const std::byte> table,
+                       std::span<const Object> all, std::vector<std::byte>& body) {
+  const std::optional<cache::SliceTable> slices = cache::decodeSliceTable(table);
+  if (!slices.has_value()) {
+    return "its table of slices makes no sense";
+  }
+  const uint64_t last = slices->layout.indexOf(slices->layout.length - 1);
+  for (uint64_t block = 0; block <= last; block++) {
+    const std::string key = cache::blockKey(object.key, slices->id, block);
+    const auto at = std::ranges::find_if(
+        std::ranges::lower_bound(all, key, {}, &Object::key), all.end(),
+        [&](const Object& one) { return one.key != key || one.stripe == object.stripe; });
+    const std::string what = "block " + std::to_string(block) + " of " + std::to_string(last + 1);
+    if (at == all.end() || at->key != key) {
+      return what + " is not in the cache";
+    }
+    const Extracted piece = extract(stripe, *at, all);
+    if (!piece.error.empty() || piece.body.size() != slices->layout.rangeOf(block).length()) {
+      return what + ": " + (piece.error.empty() ? "of another length" : piece.error);
+    }
+    body.insert(body.end(), piece.body.begin(), piece.body.end());
+  }
+  return {};
+}
+
+}  // namespace
+
+Extracted extract(const Stripe& stripe, const Object& object, std::span<const Object> all) {
   Extracted extracted;
   std::vector<std::byte> bytes;
   const std::optional<store::RecordView> record = readRecord(stripe, object.at, bytes);
@@ -156,7 +187,9 @@ Extracted extract(const Stripe& stripe, const Object& object) {
     return extracted;
   }
   extracted.head = head->text;
-  if (record->kind() == store::RecordKind::head) {
+  if (head->sliced) {
+    extracted.error = readBlocks(stripe, object, record->body, all, extracted.body);
+  } else if (record->kind() == store::RecordKind::head) {
     extracted.error = readChunks(stripe, *record, extracted.body);
   } else {
     extracted.body.assign(record->body.begin(), record->body.end());

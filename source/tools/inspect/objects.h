@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,7 +53,8 @@ struct Extracted {
   std::vector<std::byte> body;
   std::string error;  // a sentence, if it failed
 };
-Extracted extract(const Stripe& stripe, const Object& object);
+// `all`, in the order of their keys: where the blocks of a sliced object are looked for.
+Extracted extract(const Stripe& stripe, const Object& object, std::span<const Object> all);
 
 // Everything at once: walks all stripes.
 struct Inventory {

@@ -87,6 +87,7 @@ TEST(CachePolicy, EachFieldReachesTheModel) {
       "            accept_languages: [de-CH, fr]\n"
       "            compression: { algorithms: [GZIP, BR], min_length: 9, level: 2,\n"
       "                           content_types: ['text/*', Application/JSON] }\n"
+      "            slice: { block_bytes: 65536 }\n"
       "            bypass: [ { methods: [GET], cookies: [ { name: S } ] } ]\n"
       "            no_store: [ { response_headers: [ { name: X-Y, exact_match: z } ] } ]\n"));
   const Route& route = routeOf(*snapshot);
@@ -111,6 +112,9 @@ TEST(CachePolicy, EachFieldReachesTheModel) {
                                         .content_types = {"text/", "application/json"},
                                         .level = 2};
   EXPECT_EQ(policy.compression, compression);
+  EXPECT_EQ(policy.slice_block_bytes, 65536U);
+  const auto sliced = loaded(withPolicy("            slice: {}\n"));
+  EXPECT_EQ(routeOf(*sliced).policy.slice_block_bytes, 1048576U);
   ASSERT_EQ(route.bypass_rules.size(), 1u);
   EXPECT_EQ(route.bypass_rules[0].methods, (Names{"GET"}));
   EXPECT_EQ(route.bypass_rules[0].cookies[0].name, "S");
@@ -165,6 +169,10 @@ TEST(CachePolicy, MistakesAreNamed) {
        "compression.content_types[0]: `text/h*` is no media type"},
       {"compression: { algorithms: [BR], content_types: [text] }",
        "compression.content_types[0]: `text` is no media type"},
+      {"slice: { block_bytes: 65535 }",
+       "slice.block_bytes: must be from 65536 to 16777216, not 65535"},
+      {"slice: { block_bytes: 16777217 }",
+       "slice.block_bytes: must be from 65536 to 16777216, not 16777217"},
       {"bypass: [ {} ]", "bypass[0]: "},
       {"bypass: [ { response_headers: [ { name: a } ] } ]",
        "bypass[0].response_headers: there is no response yet when requests are looked at"},

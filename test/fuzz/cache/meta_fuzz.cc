@@ -1,5 +1,6 @@
 // Fuzzes what is kept with stored responses. Goal: any bytes give nothing or views that lie inside
 // them, and what was accepted is encoded to the same meaning again.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -7,6 +8,7 @@
 
 #include "source/base/check.h"
 #include "source/cache/object.h"
+#include "source/cache/slices.h"
 
 namespace {
 
@@ -49,11 +51,25 @@ void fuzzRule(std::span<const std::byte> bytes) {
   CHECK(key.starts_with('\n'));
 }
 
+void fuzzSlices(std::span<const std::byte> bytes) {
+  const std::optional<cache::SliceTable> table = cache::decodeSliceTable(bytes);
+  if (!table.has_value()) {
+    return;
+  }
+  const std::vector<std::byte> again = cache::encodeSliceTable(*table);
+  CHECK(std::ranges::equal(again, bytes));
+  const policy::SliceLayout& layout = table->layout;
+  const uint64_t last = layout.indexOf(layout.length - 1);
+  CHECK(last > 0 && layout.rangeOf(last).last == layout.length - 1);
+  CHECK(cache::isBlockKey(cache::blockKey("k", table->id, last)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   fuzzMeta(bytes);
   fuzzRule(bytes);
+  fuzzSlices(bytes);
   return 0;
 }

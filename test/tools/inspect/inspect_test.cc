@@ -12,6 +12,7 @@
 #include <string>
 
 #include "source/cache/object.h"
+#include "source/cache/slices.h"
 #include "source/store/core/extents.h"
 #include "source/store/core/index.h"
 #include "source/store/core/journal.h"
@@ -225,15 +226,52 @@ TEST_F(Inspect, ExtractsSmallAndLargeObjectsWhole) {
   ASSERT_EQ(inventory.objects.size(), 2u);
   EXPECT_TRUE(inventory.findings.faults.empty());
   for (const Object& object : inventory.objects) {
-    const Extracted got = extract(opened.directory->stripes[0], object);
+    const Extracted got = extract(opened.directory->stripes[0], object, inventory.objects);
     EXPECT_EQ(got.error, "");
     EXPECT_EQ(got.head, kHead);
     const std::string body(reinterpret_cast<const char*>(got.body.data()), got.body.size());
     EXPECT_TRUE(body == (object.key == "http://a/small" ? small : large)) << object.key;
   }
   flip(kData, segmentAt() + 200'000);
-  const Extracted broken = extract(opened.directory->stripes[0], inventory.objects[0]);
+  const Extracted broken =
+      extract(opened.directory->stripes[0], inventory.objects[0], inventory.objects);
   EXPECT_NE(broken.error.find("chunk 1 of 3"), std::string::npos) << broken.error;
+}
+
+TEST_F(Inspect, ExtractsASlicedObjectWhenAllItsBlocksAreThere) {
+  const std::string body(150'000, 'b');
+  const cache::SliceTable table{5, policy::SliceLayout{body.size(), 65'536}};
+  const std::string key = "http://a/sliced";
+  cache::StoredHead head;
+  head.status = 200;
+  head.text = kHead;
+  head.sliced = true;
+  std::vector<std::byte> meta;
+  cache::encodeMeta(head, meta);
+  store::RecordFields fields;
+  fields.kind = store::RecordKind::object;
+  fields.hash = hashOf(key);
+  add(fields, key, meta, cache::encodeSliceTable(table));
+  addObject(cache::blockKey(key, 5, 0), body.substr(0, 65'536));
+  addObject(cache::blockKey(key, 5, 2), body.substr(131'072));
+  addObject(cache::blockKey(key, 4, 1), body.substr(0, 65'536));  // of another table
+  writeSegment();
+  Opened opened = openDirectory(layout_.directory);
+  Inventory inventory = takeInventory(*opened.directory);
+  ASSERT_EQ(inventory.objects.size(), 4u);
+  ASSERT_EQ(inventory.objects[0].key, key);
+  const auto take = [&] {
+    return extract(opened.directory->stripes[0], inventory.objects[0], inventory.objects);
+  };
+  EXPECT_EQ(take().error, "block 1 of 3 is not in the cache");
+  addObject(cache::blockKey(key, 5, 1), body.substr(65'536, 65'536));
+  writeSegment();
+  opened = openDirectory(layout_.directory);
+  inventory = takeInventory(*opened.directory);
+  const Extracted got = take();
+  EXPECT_EQ(got.error, "");
+  EXPECT_EQ(got.head, kHead);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(got.body.data()), got.body.size()), body);
 }
 
 TEST_F(Inspect, APurgeDropsAndASoftOneMakesStale) {
