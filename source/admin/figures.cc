@@ -33,6 +33,8 @@ constexpr Figure<rt::IoStats> kIo[] = {
      &rt::IoStats::doorbells_heard},
     {gauge, "in_flight", "Operations that the kernel has now: the ring's depth",
      &rt::IoStats::in_flight},
+    {gauge, "files_registered", "Files that are registered with the ring",
+     &rt::IoStats::files_registered},
     {peak, "in_flight_max", "Most operations that the kernel had at once",
      &rt::IoStats::in_flight_max},
     {counter, "retries", "Operations tried again after EAGAIN or EINTR", &rt::IoStats::retries},

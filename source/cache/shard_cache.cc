@@ -21,6 +21,9 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
   }
   services_.max_object_bytes = &max_object_bytes_;
   for (uint16_t i = 0; i < stripes_.size() && begin == Begin::as_shared; i++) {
+    if (shared.stripes[i] != nullptr) {
+      registerFiles(i);
+    }
     if (shared.stripes[i] != nullptr &&
         shared.ownerOf(base::StripeId{i}) == services.peers->self()) {
       stripes_[i] = std::make_unique<Stripe>(services_, shared, base::StripeId{i});
@@ -28,7 +31,24 @@ ShardCache::ShardCache(const StripeServices& services, const CacheShared& shared
   }
 }
 
-ShardCache::~ShardCache() = default;
+ShardCache::~ShardCache() {
+  while (!registered_.empty()) {
+    releaseFiles(registered_.back());
+  }
+}
+
+// Every shard reads what is in every stripe.
+void ShardCache::registerFiles(uint16_t stripe) {
+  const store::StripeFiles& files = shared_.stripes[stripe]->files;
+  services_.reactor->engine().registerFile(files.data_fd);
+  registered_.push_back(stripe);
+}
+
+void ShardCache::releaseFiles(uint16_t stripe) {
+  if (std::erase(registered_, stripe) > 0) {
+    services_.reactor->engine().releaseFile(shared_.stripes[stripe]->files.data_fd);
+  }
+}
 
 void ShardCache::start() {
   for (const CacheDisk& disk : disks_->disks()) {
@@ -92,6 +112,7 @@ void ShardCache::setScrubRate(uint64_t bytes_per_s) {
 
 void ShardCache::attach(const CacheDisk& disk) {
   for (uint16_t i = disk.first_stripe; i < disk.first_stripe + disk.stripe_count; i++) {
+    registerFiles(i);
     const base::StripeId id{i};
     if (shared_.ownerOf(id) == services_.peers->self()) {
       stripes_[i] = std::make_unique<Stripe>(services_, shared_, id);
@@ -116,6 +137,7 @@ rt::Task<void> ShardCache::detach(StripeRange range) {
       co_await stripes_[i]->stop();
       stripes_[i].reset();
     }
+    releaseFiles(i);
   }
 }
 

@@ -151,6 +151,8 @@ class ShardCache {
   RamObject* findInMemory(base::StripeId stripe, base::Hash128 hash, std::string_view key,
                           std::optional<store::Entry>& entry);
   void recover(const CacheDisk& disk);
+  void registerFiles(uint16_t stripe);
+  void releaseFiles(uint16_t stripe);
   void shareWrites(uint64_t bytes_per_s);
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
@@ -177,6 +179,7 @@ class ShardCache {
   const DiskTable* disks_;
   uint64_t max_object_bytes_;
   RamTier ram_;
+  std::vector<uint16_t> registered_;              // stripes whose files the engine knows
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
   std::optional<store::VerifiedSet> verified_;
   struct DiskRecovery {

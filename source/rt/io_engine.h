@@ -23,6 +23,7 @@ struct IoStats {
   uint64_t cq_overflows = 0;  // completions the kernel had to park elsewhere
   uint64_t doorbells_rung = 0;
   uint64_t doorbells_heard = 0;
+  uint64_t files_registered = 0;  // now
   uint64_t in_flight = 0;
   uint64_t in_flight_max = 0;
   uint64_t retries = 0;          // EAGAIN or EINTR, tried again by the engine
@@ -71,6 +72,11 @@ class IoEngine {
   // Names the region that `fixed` operations use. False: not available; fixed operations are then
   // refused with -EINVAL, so callers must ask only if this was true.
   virtual bool registerRegion(std::span<std::byte> region) = 0;
+  // A file that many operations will use, from now until releaseFile(), which comes before it is
+  // closed: an engine may keep it ready for them. Operations name it by its descriptor all the
+  // same.
+  virtual void registerFile(int /*fd*/) {}
+  virtual void releaseFile(int /*fd*/) {}
 
   virtual const IoStats& stats() const = 0;
 };

@@ -35,6 +35,7 @@ io::UringOptions ringOf(const config::RingConfig& config) {
   options.sqpoll_idle_ms = config.sqpoll_idle_ms;
   options.sqpoll_cpu = config.sqpoll_cpu;
   options.registered_buffers = config.registered_buffers;
+  options.registered_files = config.registered_files;
   options.napi_busy_poll_us = config.napi_busy_poll_us;
   return options;
 }
@@ -127,6 +128,7 @@ void Engines::describe(const config::RuntimeConfig& runtime) {
         {"sqpoll_idle", inUnits(ring_.sqpoll ? ring_.sqpoll_idle_ms : 0, "ms")},
         {"sqpoll_cpu", ring_.sqpoll_cpu.has_value() ? std::to_string(*ring_.sqpoll_cpu) : "any"},
         {"registered_buffers", ring_.registered_buffers ? "true" : "false"},
+        {"registered_files", ring_.registered_files ? "true" : "false"},
         {"napi_busy_poll", inUnits(ring_.napi_busy_poll_us, "us")}};
   }
   settings_.emplace_back("busy_poll", inUnits(runtime.busy_poll.duration_ns, "ns"));

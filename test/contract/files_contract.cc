@@ -54,6 +54,31 @@ TEST_P(IoEngineContract, FsyncSucceedsOnAFile) {
   rig_->close(fd);
 }
 
+// Whether the engine keeps it ready or not, a registered file is the one that its descriptor names,
+// also when the number has come to mean another file.
+TEST_P(IoEngineContract, ARegisteredFileIsTheOneThatIsNamed) {
+  for (char round = '1'; round <= '3'; round++) {
+    const int fd = rig_->file();
+    engine().registerFile(fd);
+    engine().registerFile(fd);
+    rt::Op op;
+    setFile(op, rt::OpKind::write, fd, &round, 1, 0);
+    EXPECT_EQ(run(op), 1);
+    setPlain(op, rt::OpKind::fsync, fd);
+    EXPECT_EQ(run(op), 0);
+    char to[2] = {};
+    setFile(op, rt::OpKind::read, fd, to, 2, 0);
+    EXPECT_EQ(run(op), 1) << "it was empty";
+    EXPECT_EQ(to[0], round);
+    engine().releaseFile(fd);
+    engine().releaseFile(fd);
+    setFile(op, rt::OpKind::read, fd, to, 2, 0);
+    EXPECT_EQ(run(op), 1);
+    rig_->close(fd);
+  }
+  EXPECT_EQ(engine().stats().files_registered, 0U);
+}
+
 TEST_P(IoEngineContract, FixedOperationsUseTheRegisteredRegion) {
   rt::BufferPool pool(2 << 20);
   ASSERT_TRUE(pool.ok());

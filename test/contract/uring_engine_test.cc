@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "source/io/aio/aio_engine.h"
 #include "source/io/uring/uring_engine.h"
@@ -41,6 +44,7 @@ io::UringOptions optionsOf(Mode mode) {
       options.cq_entries = 32;
       options.submit_batch = 3;
       options.registered_buffers = false;
+      options.registered_files = false;
       break;
   }
   return options;
@@ -285,6 +289,48 @@ std::vector<EngineCase> cases() {
 
 INSTANTIATE_TEST_SUITE_P(Uring, IoEngineContract, testing::ValuesIn(cases()), nameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IoEngineContract);
+
+// At the limit files are registered, and beyond it they work all the same.
+TEST(UringFiles, FilesBeyondTheTableAreUsedAsTheyAre) {
+  if (!allowed()) {
+    GTEST_SKIP() << "io_uring is forbidden here";
+  }
+  rlimit open_files{};
+  getrlimit(RLIMIT_NOFILE, &open_files);
+  open_files.rlim_cur = open_files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &open_files);
+  UringRig rig(Mode::defer);
+  rt::IoEngine& engine = rig.engine(0);
+  std::vector<int> files;
+  const int real = rig.file();
+  for (uint32_t i = 0; i <= io::FileTable::kSlots; i++) {
+    files.push_back(fcntl(real, F_DUPFD_CLOEXEC, 0));
+    ASSERT_GE(files.back(), 0);
+    engine.registerFile(files.back());
+    EXPECT_EQ(engine.stats().files_registered, std::min(i + 1, io::FileTable::kSlots));
+  }
+  char byte = 'x';
+  for (const int fd : {files.front(), files.back()}) {
+    rt::Op op;
+    rt::OpList completed;
+    setFile(op, rt::OpKind::write, fd, &byte, 1, 0);
+    engine.prepare(op);
+    while (op.state != rt::Op::State::done) {
+      engine.enter(base::kNever, completed);
+    }
+    EXPECT_EQ(completed.pop(), &op);
+    EXPECT_EQ(op.result, 1);
+  }
+  engine.releaseFile(files.front());
+  engine.registerFile(files.back());
+  EXPECT_EQ(engine.stats().files_registered, io::FileTable::kSlots);
+  for (const int fd : files) {
+    engine.releaseFile(fd);
+    ::close(fd);
+  }
+  EXPECT_EQ(engine.stats().files_registered, 0U);
+  rig.close(real);
+}
 
 }  // namespace
 }  // namespace contract

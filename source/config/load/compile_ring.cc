@@ -107,6 +107,7 @@ RingConfig compileRing(const Place& place, const pb::Ring& from) {
     compileSqpoll(place["sqpoll"], from.sqpoll(), ring);
   }
   ring.registered_buffers = from.has_registered_buffers() ? from.registered_buffers() : true;
+  ring.registered_files = from.has_registered_files() ? from.registered_files() : true;
   if (from.has_napi_busy_poll()) {
     const uint64_t ns =
         durationNs(place["napi_busy_poll"], from.napi_busy_poll(), 0, {kUs_ns, kLongestNapi_ns});

@@ -31,6 +31,7 @@ struct RingConfig {
   uint32_t sqpoll_idle_ms = 1000;
   std::optional<uint32_t> sqpoll_cpu;
   bool registered_buffers = true;
+  bool registered_files = true;
   uint32_t napi_busy_poll_us = 0;  // 0: none
   friend bool operator==(const RingConfig&, const RingConfig&) = default;
 };

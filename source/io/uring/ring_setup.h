@@ -21,6 +21,7 @@ struct UringOptions {
   uint32_t sqpoll_idle_ms = 1000;
   std::optional<uint32_t> sqpoll_cpu;
   bool registered_buffers = true;
+  bool registered_files = true;
   uint32_t napi_busy_poll_us = 0;  // 0: none
 };
 

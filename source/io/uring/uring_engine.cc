@@ -62,6 +62,9 @@ base::Result<std::unique_ptr<UringEngine>> UringEngine::create(const UringOption
   }
   engine->ring_ready_ = true;
   io_uring_register_ring_fd(&engine->ring_);  // saves a descriptor lookup an enter; fine without
+  if (options.registered_files) {
+    engine->files_.open(engine->ring_);  // fine without
+  }
   doorbells.set(self, engine->ring_.ring_fd);
   return engine;
 }
@@ -145,6 +148,14 @@ void UringEngine::submit() {
   io_uring_submit(&ring_);
 }
 
+// After its preparation: by the file's place in the ring's table, if it has one.
+void UringEngine::useSlot(io_uring_sqe* sqe, const rt::Op& op) const {
+  if (const std::optional<uint32_t> slot = files_.slotOf(op.fd)) {
+    sqe->fd = static_cast<int>(*slot);
+    sqe->flags |= IOSQE_FIXED_FILE;
+  }
+}
+
 void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
   switch (op.kind) {
     case rt::OpKind::accept:
@@ -177,6 +188,7 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
       } else {
         io_uring_prep_read(sqe, op.fd, op.addr, op.len, op.offset);
       }
+      useSlot(sqe, op);
       break;
     case rt::OpKind::write:
       if (op.fixed) {
@@ -184,9 +196,11 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
       } else {
         io_uring_prep_write(sqe, op.fd, op.addr, op.len, op.offset);
       }
+      useSlot(sqe, op);
       break;
     case rt::OpKind::fsync:
       io_uring_prep_fsync(sqe, op.fd, IORING_FSYNC_DATASYNC);
+      useSlot(sqe, op);
       break;
     case rt::OpKind::poll:
       io_uring_prep_poll_add(sqe, op.fd, op.len);
@@ -421,6 +435,16 @@ bool UringEngine::registerRegion(std::span<std::byte> region) {
   }
   iovec piece{region.data(), region.size()};
   return io_uring_register_buffers(&ring_, &piece, 1) == 0;
+}
+
+void UringEngine::registerFile(int fd) {
+  files_.add(ring_, fd);
+  stats_.files_registered = files_.size();
+}
+
+void UringEngine::releaseFile(int fd) {
+  files_.remove(ring_, fd);
+  stats_.files_registered = files_.size();
 }
 
 }  // namespace io

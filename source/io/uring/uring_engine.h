@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "source/base/result.h"
+#include "source/io/uring/file_table.h"
 #include "source/io/uring/ring_setup.h"
 #include "source/rt/io_engine.h"
 
@@ -60,6 +61,8 @@ class UringEngine final : public rt::IoEngine {
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
   void recycle(uint16_t buffer_id) override;
   bool registerRegion(std::span<std::byte> region) override;
+  void registerFile(int fd) override;
+  void releaseFile(int fd) override;
   const rt::IoStats& stats() const override { return stats_; }
 
  private:
@@ -68,6 +71,7 @@ class UringEngine final : public rt::IoEngine {
 
   io_uring_sqe* nextSqe();
   void fill(io_uring_sqe* sqe, rt::Op& op);
+  void useSlot(io_uring_sqe* sqe, const rt::Op& op) const;
   void flushQueued();
   void submit();
   void submitAndLook();
@@ -81,6 +85,7 @@ class UringEngine final : public rt::IoEngine {
   Doorbells& doorbells_;
   io_uring ring_{};
   bool ring_ready_ = false;
+  FileTable files_;
   rt::OpList queued_;
   rt::OpList tried_;  // ended without the ring
   std::vector<rt::Op*> cancels_;

@@ -46,7 +46,8 @@ TEST(Ring, WithoutSettingsItIsTheDefault) {
 TEST(Ring, EverySettingIsRead) {
   const Loaded loaded = loadRuntime(
       "ring: { completion_mode: INTERRUPT, sq_entries: 64, cq_entries: 256, submit_batch: 16, "
-      "sqpoll: { idle: 0.02s, cpu: 3 }, registered_buffers: false, napi_busy_poll: 0.0000505s }, "
+      "sqpoll: { idle: 0.02s, cpu: 3 }, registered_buffers: false, registered_files: false, "
+      "napi_busy_poll: 0.0000505s }, "
       "busy_poll: { duration: 0.000030001s, adaptive: { cpu_budget_percent: 40 } }, "
       "max_disk_reads_per_shard: 12");
   EXPECT_EQ(loaded.findings, "");
@@ -59,6 +60,7 @@ TEST(Ring, EverySettingIsRead) {
   ring.sqpoll_idle_ms = 20;
   ring.sqpoll_cpu = 3;
   ring.registered_buffers = false;
+  ring.registered_files = false;
   ring.napi_busy_poll_us = 51;
   EXPECT_EQ(loaded.runtime.ring, ring);
   EXPECT_EQ(loaded.runtime.busy_poll, (BusyPollConfig{30001, 40}));
