@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "source/base/check.h"
+#include "source/io/clock/clock.h"
 #include "source/rt/send_file.h"
 #include "source/rt/send_progress.h"
 
@@ -24,12 +23,6 @@ namespace {
 // How soon kernel AIO is asked again when it had no room and nothing of ours is under way.
 constexpr uint64_t kAgain_ns = base::kMillisecond_ns;
 constexpr uint64_t kLongestSleep_ns = 3600 * base::kSecond_ns;
-
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns + static_cast<uint64_t>(t.tv_nsec);
-}
 
 constexpr size_t at(Side side) {
   return static_cast<size_t>(side);
@@ -357,7 +350,7 @@ uint64_t EpollEngine::sleepFor(base::MonoTime sleep_until) {
   if (sleep_until == base::kNever) {
     return UINT64_MAX;
   }
-  const uint64_t now = now_ns();
+  const uint64_t now = monotonicNow().ns;
   return sleep_until.ns <= now ? 0 : std::min(sleep_until.ns - now, kLongestSleep_ns);
 }
 
@@ -369,9 +362,9 @@ void EpollEngine::await(base::MonoTime sleep_until) {
     return;
   }
   stats_.sleeps++;
-  const uint64_t before = now_ns();
+  const uint64_t before = monotonicNow().ns;
   poller_->wait(timeout_ns, events_);
-  stats_.wait_ns += now_ns() - before;
+  stats_.wait_ns += monotonicNow().ns - before;
 }
 
 void EpollEngine::handle(const Poller::Event& event) {
@@ -417,29 +410,19 @@ size_t EpollEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
 }
 
 base::MonoTime EpollEngine::monotonic() {
-  return base::MonoTime{now_ns()};
+  return monotonicNow();
 }
 
 base::UnixSeconds EpollEngine::wall() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
-  return base::UnixSeconds{t.tv_sec};
+  return wallNow();
 }
 
 int64_t EpollEngine::wallMilliseconds() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+  return wallMillisecondsNow();
 }
 
 rt::CpuTime EpollEngine::cpuTime() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  const auto ns = [](const timeval& t) {
-    return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns +
-           static_cast<uint64_t>(t.tv_usec) * base::kMicrosecond_ns;
-  };
-  return rt::CpuTime{ns(usage.ru_utime), ns(usage.ru_stime)};
+  return threadCpuTime();
 }
 
 // The last one given back is the first one used again: its memory is warm.

@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "source/base/check.h"
+#include "source/io/clock/clock.h"
 #include "source/rt/send_file.h"
 #include "source/rt/send_progress.h"
 
@@ -35,12 +34,6 @@ int registerBuffers(io_uring& ring, void* memory, uint32_t count) {
   registration.ring_entries = count;
   registration.bgid = kBufferGroup;
   return io_uring_register_buf_ring(&ring, &registration, 0);
-}
-
-uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns + static_cast<uint64_t>(t.tv_nsec);
 }
 
 }  // namespace
@@ -276,7 +269,7 @@ void UringEngine::submitAndWait(base::MonoTime sleep_until) {
     submitAndLook();
     return;
   }
-  const uint64_t before = now_ns();
+  const uint64_t before = monotonicNow().ns;
   if (sleep_until != base::kNever && sleep_until.ns <= before) {
     submitAndLook();
     return;
@@ -292,7 +285,7 @@ void UringEngine::submitAndWait(base::MonoTime sleep_until) {
     io_uring_cqe* first = nullptr;
     io_uring_submit_and_wait_timeout(&ring_, &first, 1, &wait, nullptr);
   }
-  stats_.wait_ns += now_ns() - before;
+  stats_.wait_ns += monotonicNow().ns - before;
 }
 
 bool UringEngine::finish(rt::Op& op, int32_t result, uint32_t flags) {
@@ -379,29 +372,19 @@ size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
 }
 
 base::MonoTime UringEngine::monotonic() {
-  return base::MonoTime{now_ns()};
+  return monotonicNow();
 }
 
 base::UnixSeconds UringEngine::wall() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
-  return base::UnixSeconds{t.tv_sec};
+  return wallNow();
 }
 
 int64_t UringEngine::wallMilliseconds() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+  return wallMillisecondsNow();
 }
 
 rt::CpuTime UringEngine::cpuTime() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  const auto ns = [](const timeval& t) {
-    return static_cast<uint64_t>(t.tv_sec) * base::kSecond_ns +
-           static_cast<uint64_t>(t.tv_usec) * base::kMicrosecond_ns;
-  };
-  return rt::CpuTime{ns(usage.ru_utime), ns(usage.ru_stime)};
+  return threadCpuTime();
 }
 
 void UringEngine::provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) {
