@@ -142,7 +142,7 @@ void Fill::onInterim(const http::ResponseHead& head) {
     }
   }
   http::appendHeadEnd(text);
-  interims_.push_back(std::move(text));
+  interims_.push_back(std::make_unique<const std::string>(std::move(text)));
   wake();
 }
 

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +30,7 @@
 #include "source/policy/tags.h"
 #include "source/rt/buffer_pool.h"
 #include "source/rt/cancel.h"
+#include "source/rt/frame_pool.h"
 #include "source/rt/wait.h"
 #include "source/store/core/record_writer.h"
 #include "source/store/io/log.h"
@@ -39,7 +39,7 @@ namespace cache {
 
 class Stripe;
 
-class Fill final : private InterimSink {
+class Fill final : public rt::FramePooled, private InterimSink {
  public:
   static constexpr uint32_t kChunkBody = 508 << 10;  // a chunk record fits a 512 KiB buffer
   static constexpr uint32_t kPassPart = 64 << 10;    // of a response that is not stored
@@ -216,7 +216,7 @@ class Fill final : private InterimSink {
   FillHead how_ = FillHead::failed;
   policy::UpstreamFailure failure_ = policy::UpstreamFailure::connect;
   FillInfo info_;
-  std::deque<std::string> interims_;  // heads; each stays where it is
+  std::vector<std::unique_ptr<const std::string>> interims_;  // heads; each stays where it is
   std::string head_text_;
   std::string leader_text_;  // with the fields that are for its client alone, if there are any
   bool storing_ = false;
@@ -231,8 +231,8 @@ class Fill final : private InterimSink {
   base::Hash128 record_hash_;
 
   // The body.
-  std::deque<FillPart*> parts_;
-  bool chunked_ = false;  // longer than one record
+  std::vector<FillPart*> parts_;  // few
+  bool chunked_ = false;          // longer than one record
   uint64_t received_ = 0;
   uint64_t paid_bytes_ = 0;  // of the write budget, when the length was known
   uint64_t object_id_ = 0;

@@ -32,7 +32,7 @@ bool Fill::oversized() const {
 void Fill::retireParts(size_t keep) {
   while (parts_.size() > keep) {
     FillPart* part = parts_.front();
-    parts_.pop_front();
+    parts_.erase(parts_.begin());
     part->retired = true;
     if (part->readers == 0) {
       delete part;

@@ -86,7 +86,7 @@ rt::Task<void> Fill::awaitHead(AwaitHeadCall& call) {
     // another.
     if (subscription.leader && subscription.interims < interims_.size()) {
       call.how = FillHead::interim;
-      call.interim = interims_[subscription.interims++];
+      call.interim = *interims_[subscription.interims++];
       co_return;
     }
     const rt::WaitQueue::Woken how =

@@ -12,6 +12,8 @@ namespace cache {
 namespace {
 
 constexpr std::string_view kBlankLine = "\r\n\r\n";
+constexpr size_t kLine_bytes = 4;          // of a field, besides name and value
+constexpr size_t kUsualLines_bytes = 160;  // status line, Date, Content-Length, blank line
 
 // As it lies on the disk.
 struct VaryHeader {
@@ -89,6 +91,11 @@ void encodeMeta(const StoredHead& head, std::vector<std::byte>& out) {
 HeadText makeHeadText(const http::ResponseHead& response, const policy::StoredFields& kept,
                       std::optional<uint64_t> length, base::UnixSeconds now) {
   HeadText head;
+  size_t bytes = kUsualLines_bytes;
+  for (const http::Field& field : response.fields.all()) {
+    bytes += field.name.size() + field.value.size() + kLine_bytes;
+  }
+  head.text.reserve(bytes);
   http::appendStatusLine(head.text, response.status, response.reason);
   for (const http::Field& field : response.fields.all()) {
     if (field.id != http::Name::content_length && field.id != http::Name::cache_status &&

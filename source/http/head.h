@@ -102,6 +102,9 @@ class Fields {
   void clear();
   void add(Name id, std::string_view name, std::string_view value) {
     CHECK(all_.size() < UINT16_MAX);
+    if (all_.capacity() == 0) {
+      all_.reserve(kUsual);  // at once instead of by doubling
+    }
     all_.emplace_back(id, name, value);  // in place: no copy through the stack
     uint16_t& first = first_[static_cast<size_t>(id)];
     first = first == 0 ? static_cast<uint16_t>(all_.size()) : first;
@@ -127,6 +130,8 @@ class Fields {
   size_t count(Name id) const;
 
  private:
+  static constexpr size_t kUsual = 16;
+
   std::vector<Field> all_;
   std::array<uint16_t, kNameCount> first_{};  // position + 1 of the first field of each known name
 };

@@ -17,7 +17,7 @@ uint32_t limited(uint64_t ms) {
 }
 
 // A response body that flows into a fill.
-class ExchangeStream final : public cache::OriginStream {
+class ExchangeStream final : public cache::OriginStream, public rt::FramePooled {
  public:
   ExchangeStream(Context& context, std::unique_ptr<OriginExchange> origin)
       : context_(context), origin_(std::move(origin)) {}
@@ -91,34 +91,35 @@ void OriginExchange::writeHead(const OriginRequest& request) {
   up.etag = plan.validators.etag;
   up.last_modified = plan.validators.last_modified;
   up.range = plan.range;
-  http::Fields fields;
-  std::string scratch;
-  policy::planUpstream(*plan.request, up, fields, scratch);
-  http::Fields spare;
-  config::changeRequest(*plan.host, *plan.route, fields, spare);
-  std::string target;
-  std::string whole(plan.uri->path);
+  OriginScratch& scratch = *scratch_;
+  http::Fields& fields = scratch.fields;
+  policy::planUpstream(*plan.request, up, fields, scratch.values);
+  config::changeRequest(*plan.host, *plan.route, fields, scratch.spare);
+  scratch.path.assign(plan.uri->path);
   if (plan.uri->has_query) {
-    whole.append("?").append(plan.uri->query);
+    scratch.path.append("?").append(plan.uri->query);
   }
-  config::appendUpstreamTarget(*plan.route, whole, target);
+  scratch.target.clear();
+  config::appendUpstreamTarget(*plan.route, scratch.path, scratch.target);
   const std::string_view method =
       plan.kind == policy::FetchKind::pass ? plan.request->method : std::string_view("GET");
-  http::appendRequestLine(head_, method, target);
-  http::appendFields(head_, fields);
+  std::string& head = scratch.head;
+  head.clear();
+  http::appendRequestLine(head, method, scratch.target);
+  http::appendFields(head, fields);
   if (const auto* length = std::get_if<http::Length>(&request.framing)) {
-    http::appendField(head_, http::Name::content_length, length->n);
+    http::appendField(head, http::Name::content_length, length->n);
   } else if (std::holds_alternative<http::Chunked>(request.framing)) {
-    http::appendField(head_, http::Name::transfer_encoding, "chunked");
+    http::appendField(head, http::Name::transfer_encoding, "chunked");
     if (const std::string_view names = plan.request->fields.value(http::Name::trailer);
         !names.empty()) {
-      http::appendField(head_, http::Name::trailer, names);  // RFC 9110 6.6.2
+      http::appendField(head, http::Name::trailer, names);  // RFC 9110 6.6.2
     }
   }
   if (request.expect_continue) {
-    http::appendField(head_, http::Name::expect, "100-continue");
+    http::appendField(head, http::Name::expect, "100-continue");
   }
-  http::appendHeadEnd(head_);
+  http::appendHeadEnd(head);
 }
 
 rt::Task<bool> OriginExchange::begin(OriginRequest request, rt::CancelScope& scope) {
@@ -135,7 +136,7 @@ rt::Task<bool> OriginExchange::begin(OriginRequest request, rt::CancelScope& sco
   }
   writeHead(request);
   upstream::FetchRequest fetch;
-  fetch.out.head = head_;
+  fetch.out.head = scratch_->head;
   fetch.out.method =
       plan.kind == policy::FetchKind::pass ? plan.request->method : std::string_view("GET");
   fetch.out.body = request.body;

@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "source/cache/origin.h"
 #include "source/proxy/context.h"
+#include "source/rt/frame_pool.h"
 #include "source/upstream/fetch.h"
 
 namespace proxy {
@@ -24,9 +24,9 @@ struct OriginRequest {
 
 // One exchange with the origin of a route. It owns the head that is sent, so it outlives the
 // exchange.
-class OriginExchange {
+class OriginExchange : public rt::FramePooled {
  public:
-  explicit OriginExchange(Context& context) : context_(context) {}
+  explicit OriginExchange(Context& context) : context_(context), scratch_(context.origin_scratch) {}
 
   // Sends and awaits the response's head. False: failure() says why. scope outlives this.
   rt::Task<bool> begin(OriginRequest request, rt::CancelScope& scope);
@@ -41,7 +41,7 @@ class OriginExchange {
   void writeHead(const OriginRequest& request);
 
   Context& context_;
-  std::string head_;
+  Spares<OriginScratch>::Lease scratch_;
   std::string_view cluster_name_;
   uint64_t idle_ns_ = 0;
   upstream::Failure failure_;

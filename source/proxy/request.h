@@ -4,12 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "source/cache/shard_cache.h"
 #include "source/config/model/snapshot.h"
@@ -18,6 +16,7 @@
 #include "source/policy/cache_status.h"
 #include "source/policy/request.h"
 #include "source/proxy/config_ref.h"
+#include "source/proxy/spares.h"
 
 namespace proxy {
 
@@ -35,40 +34,7 @@ struct Scratch {
   std::string raw_head;  // a copy of the request's head, when its buffer must be given up
 };
 
-class ScratchPool {
- public:
-  static constexpr size_t kSpares = 256;
-
-  class Lease {
-   public:
-    explicit Lease(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
-    Lease(const Lease&) = delete;
-    Lease& operator=(const Lease&) = delete;
-    ~Lease() { pool_.give(std::move(scratch_)); }
-    Scratch& operator*() { return *scratch_; }
-    Scratch* operator->() { return scratch_.get(); }
-
-   private:
-    ScratchPool& pool_;
-    std::unique_ptr<Scratch> scratch_;
-  };
-
- private:
-  std::unique_ptr<Scratch> take() {
-    if (spares_.empty()) {
-      return std::make_unique<Scratch>();
-    }
-    std::unique_ptr<Scratch> scratch = std::move(spares_.back());
-    spares_.pop_back();
-    return scratch;
-  }
-  void give(std::unique_ptr<Scratch> scratch) {
-    if (spares_.size() < kSpares) {
-      spares_.push_back(std::move(scratch));
-    }
-  }
-  std::vector<std::unique_ptr<Scratch>> spares_;
-};
+using ScratchPool = Spares<Scratch>;
 
 // What became of a request; for the access log and the counters.
 struct Outcome {
@@ -82,7 +48,7 @@ struct Outcome {
   policy::CacheStatus cache;
   bool cached_route = false;
   std::string_view upstream_cluster;
-  std::string upstream_host;
+  std::string upstream_host;  // kept only for an access log
   std::optional<uint64_t> upstream_ns;
   std::optional<uint64_t> age_s;
 };

@@ -205,7 +205,9 @@ rt::Task<void> Session::servePass(Request& request, const policy::Lookup* lookup
     co_await sendLocal(request, reply);
     co_return;
   }
-  request.outcome.upstream_host = origin.exchange().peer().text();
+  if (context_.access_log.enabled()) {
+    request.outcome.upstream_host = origin.exchange().peer().text();
+  }
   std::optional<KeptPost> kept;
   co_await afterPass(request, lookup, origin.exchange().head(), exchange, kept);
   http::ResponseHead recoded;

@@ -18,6 +18,7 @@
 #include "source/http/head.h"
 #include "source/net/address.h"
 #include "source/rt/cancel.h"
+#include "source/rt/frame_pool.h"
 #include "source/rt/task.h"
 #include "source/rt/task_group.h"
 #include "source/upstream/cluster.h"
@@ -33,7 +34,7 @@ struct ExchangeTimes {
   base::MonoTime deadline = base::kNever;  // of all before the response's body
 };
 
-class Exchange {
+class Exchange : public rt::FramePooled {
  public:
   // More interim responses than this to one request are a protocol error.
   static constexpr uint32_t kMaxInterim = 16;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -155,6 +156,27 @@ TEST_F(TaskTest, FramesAreReusedAndGivenBack) {
 #else
   EXPECT_GE(framePoolStats().fresh, fresh);
 #endif
+}
+
+struct Parent : FramePooled {
+  virtual ~Parent() = default;
+};
+struct Child final : Parent {
+  std::array<std::byte, 3 * internal::kFrameClass_bytes> more{};
+};
+
+TEST_F(TaskTest, PooledObjectsGoBackToTheListOfTheirOwnSize) {
+  void* first = nullptr;
+  for (int i = 0; i < 3; i++) {
+    const std::unique_ptr<Parent> child = std::make_unique<Child>();
+    const std::unique_ptr<Parent> parent = std::make_unique<Parent>();
+    EXPECT_EQ(framePoolStats().live, 2U);
+#if !__has_feature(address_sanitizer)
+    EXPECT_TRUE(first == nullptr || first == child.get());
+#endif
+    first = child.get();
+  }
+  EXPECT_EQ(framePoolStats().live, 0U);
 }
 
 Task<void> nameReactor(Reactor*& found) {
