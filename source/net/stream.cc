@@ -45,10 +45,10 @@ rt::Task<base::Result<rt::ReceiveBuffer>> Stream::read(rt::CancelScope& scope,
 }
 
 rt::Task<base::Result<uint32_t>> Stream::readInto(std::span<std::byte> to, rt::CancelScope& scope,
-                                                  base::MonoTime deadline) {
+                                                  base::MonoTime deadline, rt::Arrival arrival) {
   CHECK(!to.empty());
   const std::span<std::byte> part = to.first(std::min(to.size(), kBytes_per_call));
-  const rt::IoResult result = co_await rt::Recv(fd_, part, scope, deadline);
+  const rt::IoResult result = co_await rt::Recv(fd_, part, scope, deadline, arrival);
   if (!result.ok()) {
     co_return failed(result);
   }

@@ -52,7 +52,8 @@ class Stream {
   // The next bytes, at most to.size() (which is not 0), straight into `to`; 0 is the end of the
   // stream.
   rt::Task<base::Result<uint32_t>> readInto(std::span<std::byte> to, rt::CancelScope& scope,
-                                            base::MonoTime deadline);
+                                            base::MonoTime deadline,
+                                            rt::Arrival arrival = rt::Arrival::now);
   // Sends everything, or fails; after a failure nobody knows how much was sent. The bytes stay as
   // they are until the call has ended; the pieces are used up by it.
   rt::Task<base::Status> write(std::span<const std::byte> bytes, rt::CancelScope& scope,

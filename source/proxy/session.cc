@@ -115,8 +115,8 @@ rt::Task<void> Session::run() {
 
 // Receives once. False: the client has closed, stalled or reset, or we are to end; error says
 // which.
-rt::Task<bool> Session::receive(base::MonoTime deadline, base::Error& error) {
-  const rt::IoResult result = co_await rt::RecvSelect(stream_.fd(), scope_, deadline);
+rt::Task<bool> Session::receive(base::MonoTime deadline, base::Error& error, rt::Arrival arrival) {
+  const rt::IoResult result = co_await rt::RecvSelect(stream_.fd(), scope_, deadline, arrival);
   if (result.result > 0) {
     context_.stats.downstream_rx_bytes += static_cast<uint64_t>(result.result);
     input_.append(context_.receive.wrap(result));
@@ -160,8 +160,11 @@ rt::Task<bool> Session::readHead() {
       searched = static_cast<uint32_t>(unread.size());
     }
     const bool first = unread.empty();
+    // The first request often is there as soon as the connection; the next is asked for when the
+    // answer to the one before has been seen.
+    const rt::Arrival arrival = first && requests_ > 0 ? rt::Arrival::later : rt::Arrival::now;
     base::Error error;
-    if (!co_await receive(deadline, error)) {
+    if (!co_await receive(deadline, error, arrival)) {
       if (first) {
         context_.stats.downstream_cx_idle_timeout += error.code == base::Code::timeout ? 1 : 0;
       } else if (error.code == base::Code::timeout) {

@@ -58,7 +58,8 @@ class Session : public base::ListHook {
   friend class RequestBody;
   // session.cc
   rt::Task<bool> readHead();
-  rt::Task<bool> receive(base::MonoTime deadline, base::Error& error);
+  rt::Task<bool> receive(base::MonoTime deadline, base::Error& error,
+                         rt::Arrival arrival = rt::Arrival::now);
   rt::Task<void> serve();
   rt::Task<void> linger();
   bool parse(Request& request, LocalReply& problem);

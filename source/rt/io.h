@@ -18,6 +18,10 @@ namespace rt {
 
 enum class Ended : uint8_t { by_itself, cancelled, timed_out };
 
+// When the bytes of a receive are expected. It decides nothing but what it costs: an engine need
+// not try a socket on which nothing has arrived yet before it waits for it.
+enum class Arrival : uint8_t { now, later };
+
 struct IoResult {
   int32_t result = 0;  // as the system call's: >= 0, or -errno
   Ended ended = Ended::by_itself;
@@ -107,9 +111,11 @@ struct Connect : OpAwaiter {
 };
 
 struct Recv : OpAwaiter {
-  Recv(int fd, std::span<std::byte> to, CancelScope& scope, base::MonoTime deadline)
+  Recv(int fd, std::span<std::byte> to, CancelScope& scope, base::MonoTime deadline,
+       Arrival arrival = Arrival::now)
       : OpAwaiter(scope, deadline) {
     op().kind = OpKind::recv;
+    op().later = arrival == Arrival::later;
     op().fd = fd;
     op().addr = to.data();
     op().len = static_cast<uint32_t>(to.size());
@@ -118,8 +124,10 @@ struct Recv : OpAwaiter {
 
 // Receives into a buffer that the engine chooses when data is there; see ReceivePool.
 struct RecvSelect : OpAwaiter {
-  RecvSelect(int fd, CancelScope& scope, base::MonoTime deadline) : OpAwaiter(scope, deadline) {
+  RecvSelect(int fd, CancelScope& scope, base::MonoTime deadline, Arrival arrival = Arrival::now)
+      : OpAwaiter(scope, deadline) {
     op().kind = OpKind::recv_select;
+    op().later = arrival == Arrival::later;
     op().fd = fd;
   }
 };

@@ -44,6 +44,7 @@ struct Op {
   State state = State::idle;
   bool cancel_requested = false;  // by the engine, so that it does not continue a partial send
   bool fixed = false;             // addr lies in the region given to IoEngine::registerRegion
+  bool later = false;             // recv, recv_select: see Arrival (io.h); a hint to the engine
   uint16_t buffer_id = 0;         // recv_select: which receive buffer was filled, when result > 0
   int32_t fd = -1;
   uint32_t len = 0;

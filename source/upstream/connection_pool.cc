@@ -225,7 +225,7 @@ rt::Task<void> ConnectionPool::live(std::unique_ptr<Connection> connection) {
   Connection& c = *connection;
   while (true) {
     const base::Result<uint32_t> read =
-        co_await c.stream_.readInto(c.first_, c.scope_, base::kNever);
+        co_await c.stream_.readInto(c.first_, c.scope_, base::kNever, rt::Arrival::later);
     if (c.state_ == Connection::State::idle) {
       countLoss(read);
       leaveIdle(c);

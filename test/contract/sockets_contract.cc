@@ -94,6 +94,33 @@ TEST_P(IoEngineContract, AClosedPeerEndsAWaitingReceive) {
   rig_->close(pair.server);
 }
 
+// Receives of which the caller has said that nothing is there yet: right or wrong, they bring what
+// others bring.
+TEST_P(IoEngineContract, ReceivesWhenTheBytesComeLater) {
+  const Pair pair = connect();
+  char byte = 0;
+  rt::Op op;
+  setRecv(op, pair.server, &byte, 1);
+  op.later = true;
+  engine().prepare(op);
+  EXPECT_EQ(poke(), 0U);
+  EXPECT_EQ(send(pair.client, "ab"), 2);
+  EXPECT_EQ(await(op), 1);
+  EXPECT_EQ(byte, 'a');
+  EXPECT_EQ(run(op), 1);  // it is there already
+  EXPECT_EQ(byte, 'b');
+  engine().prepare(op);
+  EXPECT_EQ(poke(), 0U);
+  engine().cancel(op);
+  EXPECT_EQ(await(op), -ECANCELED);
+  engine().prepare(op);
+  EXPECT_EQ(poke(), 0U);
+  rig_->close(pair.client);
+  EXPECT_EQ(await(op), 0);
+  EXPECT_EQ(run(op), 0);
+  rig_->close(pair.server);
+}
+
 TEST_P(IoEngineContract, AResetIsReported) {
   const Pair pair = connect();
   char byte = 0;
@@ -280,6 +307,31 @@ TEST_P(IoEngineContract, RecvSelectWithoutABufferSaysSo) {
   EXPECT_EQ(run(op), 1);
   EXPECT_EQ(op.buffer_id, 2U);
   rig_->close(pair.client);
+  rig_->close(pair.server);
+  rig_.reset();
+}
+
+TEST_P(IoEngineContract, RecvSelectWhenTheBytesComeLater) {
+  std::vector<std::byte> memory(kBuffers * kBuffer_bytes);
+  engine().provideReceiveBuffers(memory.data(), kBuffer_bytes, kBuffers);
+  const Pair pair = connect();
+  for (uint32_t i = 0; i < 3 * kBuffers; i++) {
+    rt::Op op;
+    setRecvSelect(op, pair.server);
+    op.later = true;
+    engine().prepare(op);
+    EXPECT_EQ(poke(), 0U);
+    EXPECT_EQ(send(pair.client, "x"), 1);
+    ASSERT_EQ(await(op), 1);
+    ASSERT_LT(op.buffer_id, kBuffers);
+    EXPECT_EQ(memory[size_t{op.buffer_id} * kBuffer_bytes], std::byte{'x'});
+    engine().recycle(op.buffer_id);
+  }
+  rig_->close(pair.client);
+  rt::Op op;
+  setRecvSelect(op, pair.server);
+  op.later = true;
+  EXPECT_EQ(run(op), 0);
   rig_->close(pair.server);
   rig_.reset();
 }

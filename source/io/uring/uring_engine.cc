@@ -159,9 +159,11 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
       break;
     case rt::OpKind::recv:
       io_uring_prep_recv(sqe, op.fd, op.addr, op.len, 0);
+      sqe->ioprio |= op.later ? IORING_RECVSEND_POLL_FIRST : 0;
       break;
     case rt::OpKind::recv_select:
       io_uring_prep_recv(sqe, op.fd, nullptr, buffer_size_, 0);
+      sqe->ioprio |= op.later ? IORING_RECVSEND_POLL_FIRST : 0;
       sqe->flags |= IOSQE_BUFFER_SELECT;
       sqe->buf_group = kBufferGroup;
       break;
