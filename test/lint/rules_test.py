@@ -287,6 +287,15 @@ class HeadersTest(RuleTest):
         text = "#pragma once\n#include <string>\nstd::string f();\n"
         self.good(headers.check, text, "source/http/a.h")
 
+    def test_header_that_a_source_file_includes_first_is_left_to_the_build(self):
+        header = "#pragma once\nstd::string f();\n"
+        first = '// A file.\n#include "source/http/a.h"\n\n#include <string>\n'
+        self.assertEqual([], self.findings(headers.check, {"source/http/a.h": header,
+                                                           "source/http/a.cc": first}))
+        second = '#include <string>\n\n#include "source/http/a.h"\n'
+        self.assertEqual(["self-contained"], self.rules(
+            headers.check, {"source/http/a.h": header, "source/http/a.cc": second}))
+
     def test_verdict_is_cached_until_an_included_file_changes(self):
         files = {"source/http/a.h": '#pragma once\n#include "source/http/b.h"\nB f();\n',
                  "source/http/b.h": "#pragma once\nstruct B {};\n"}

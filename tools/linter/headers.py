@@ -1,8 +1,13 @@
-"""Rule `self-contained`: every header compiles alone. What compiled once is cached."""
+"""Rule `self-contained`: every header compiles alone. What compiled once is cached.
+
+A header that some source file includes before anything else compiles alone whenever that file
+compiles, so the build has already judged it; the others are compiled here.
+"""
 
 import concurrent.futures
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 
@@ -15,7 +20,9 @@ FLAGS = ["-std=c++20", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra", "-Werro
          "-Wno-missing-field-initializers", "-Wno-unused-function", "-msse4.2", "-maes",
          "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_FMT_EXTERNAL", "-DXXH_INLINE_ALL"]
 PARALLEL = 2
+FOLDERS = ("source/", "test/")
 CACHE_FOLDER = ".lint-cache"
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)", re.MULTILINE)
 
 
 def _closure(tree, path, seen):
@@ -73,10 +80,22 @@ class Cache:
             pass
 
 
+def _included_first(tree):
+    """Headers that the build compiles alone."""
+    found = set()
+    for path, file in tree.files.items():
+        if path.endswith(".cc") and path.startswith(FOLDERS):
+            first = _INCLUDE.search(file.text)
+            if first and first.group(1) == '"':
+                found.add(first.group(2))
+    return found
+
+
 def _affected(tree):
     """Headers whose own text or whose includes are among the wanted files."""
+    judged = _included_first(tree)
     for path in sorted(tree.files):
-        if not path.endswith(".h") or not path.startswith(("source/", "test/")):
+        if not path.endswith(".h") or not path.startswith(FOLDERS) or path in judged:
             continue
         seen = []
         _closure(tree, path, seen)
