@@ -83,6 +83,7 @@ class IoEngineContract : public testing::TestWithParam<EngineCase> {
     std::byte* mapped = nullptr;  // twice as long as the text
   };
   CachedFile cachedFile(size_t bytes);
+  void closeAll(const Pair& pair, const CachedFile& file);
   static void setSendFile(rt::Op& op, int fd, const CachedFile& file, uint64_t offset,
                           size_t length);
 

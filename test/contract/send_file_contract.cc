@@ -27,6 +27,12 @@ IoEngineContract::CachedFile IoEngineContract::cachedFile(size_t bytes) {
   return file;
 }
 
+void IoEngineContract::closeAll(const Pair& pair, const CachedFile& file) {
+  rig_->close(pair.client);
+  rig_->close(pair.server);
+  rig_->close(file.fd);
+}
+
 void IoEngineContract::setSendFile(rt::Op& op, int fd, const CachedFile& file, uint64_t offset,
                                    size_t length) {
   setFile(op, rt::OpKind::send_file, fd, file.mapped + offset, length, offset);
@@ -47,9 +53,7 @@ TEST_P(IoEngineContract, SendFileSendsAPart) {
   ASSERT_LE(sent, 3000);
   EXPECT_TRUE(receive(pair.server, static_cast<size_t>(sent)) ==
               file.text.substr(1000, static_cast<size_t>(sent)));
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 TEST_P(IoEngineContract, SendFileEndsWithTheEnterThatBeginsIt) {
@@ -61,9 +65,7 @@ TEST_P(IoEngineContract, SendFileEndsWithTheEnterThatBeginsIt) {
   EXPECT_EQ(poke(), 1U);
   EXPECT_EQ(op.state, rt::Op::State::done);
   EXPECT_GT(op.result, 0);
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 // Until the socket is full; then room is waited for; in the end everything has come, once.
@@ -97,9 +99,7 @@ TEST_P(IoEngineContract, SendFileTellsThatASocketIsFull) {
   EXPECT_GT(full, 0U);
   EXPECT_EQ(got.size(), kRounds * kBytes);
   EXPECT_TRUE(got == expected);
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 TEST_P(IoEngineContract, SendFileSendsOnlyWhatIsInMemory) {
@@ -112,9 +112,7 @@ TEST_P(IoEngineContract, SendFileSendsOnlyWhatIsInMemory) {
   EXPECT_EQ(run(op), -ENODATA);
   EXPECT_EQ(send(pair.client, "x"), 1);
   EXPECT_EQ(receive(pair.server, 1), "x");
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 TEST_P(IoEngineContract, SendFileLeavesTheSocketAsItWas) {
@@ -134,9 +132,7 @@ TEST_P(IoEngineContract, SendFileLeavesTheSocketAsItWas) {
   EXPECT_EQ(byte, 'y');
   EXPECT_EQ(send(pair.client, "z"), 1);
   EXPECT_EQ(receive(pair.server, static_cast<size_t>(sent) + 1).back(), 'z');
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 TEST_P(IoEngineContract, SendFileToAClosedPeerFails) {
@@ -153,9 +149,7 @@ TEST_P(IoEngineContract, SendFileToAClosedPeerFails) {
     engine().enter(engine().monotonic() + base::kMillisecond_ns, list);
   }
   EXPECT_TRUE(result == -EPIPE || result == -ECONNRESET) << result;
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 TEST_P(IoEngineContract, SendFileOfAnUnknownDescriptorFails) {
@@ -167,9 +161,7 @@ TEST_P(IoEngineContract, SendFileOfAnUnknownDescriptorFails) {
   setSendFile(op, pair.client, file, 0, 10);
   op.file = 999'999;
   EXPECT_EQ(run(op), -EBADF);
-  rig_->close(pair.client);
-  rig_->close(pair.server);
-  rig_->close(file.fd);
+  closeAll(pair, file);
 }
 
 }  // namespace

@@ -7,52 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "source/config/load/load.h"
 #include "test/sim/freshness_world.h"
+#include "test/sim/proxy_config.h"
 #include "test/sim/proxy_node.h"
 
 namespace sim {
 namespace {
 
 constexpr uint64_t kLong_ns = 600 * base::kSecond_ns;
-
-constexpr std::string_view kConfig = R"(
-static_resources:
-  listeners:
-  - name: http
-    address: { socket_address: { address: 127.0.0.1, port_value: 80 } }
-    route_config:
-      virtual_hosts:
-      - name: everything
-        domains: ["*"]
-        routes:
-        - match: { prefix: "/" }
-          route: { cluster: origin, timeout: 10s }
-          cache: { store: main, SLICE }
-  clusters:
-  - name: origin
-    connect_timeout: 2s
-    load_assignment:
-      endpoints:
-      - lb_endpoints:
-        - endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: 8000 } } }
-  caches:
-  - name: main
-    path: cache
-    max_size_bytes: 33554432
-)";
-
-std::shared_ptr<const config::Snapshot> loadConfig(Judge& judge, bool slices) {
-  constexpr std::string_view kPlace = "SLICE";
-  config::Sources sources;
-  std::string text(kConfig);
-  text.replace(text.find(kPlace), kPlace.size(), slices ? "slice: { block_bytes: 65536 }" : "");
-  sources.text = std::move(text);
-  config::LoadReport report;
-  std::shared_ptr<const config::Snapshot> snapshot = config::loadSnapshot(sources, report);
-  judge.require(snapshot != nullptr, report.text());
-  return snapshot;
-}
 
 uint64_t run(uint64_t seed, Judge& judge) {
   const bool calm = seed % 3 != 0;
@@ -71,7 +33,9 @@ uint64_t run(uint64_t seed, Judge& judge) {
   spec.cut.stripes = static_cast<uint32_t>(random.between(1, 3));
   spec.cut.memory_bytes = random.chance(1, 3) ? 0 : 4 << 20;
   spec.cut.hash_seed = random.next();
-  auto node = std::make_unique<ProxyNode>(world, judge, spec, loadConfig(judge, slices));
+  ProxyConfig config;
+  config.slices = slices;
+  auto node = std::make_unique<ProxyNode>(world, judge, spec, loadProxyConfig(judge, config));
   origin.start();
   node->start(kLong_ns);
   uint64_t visits = 0;

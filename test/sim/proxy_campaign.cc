@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "source/config/load/load.h"
 #include "test/sim/origin.h"
+#include "test/sim/proxy_config.h"
 #include "test/sim/proxy_node.h"
 #include "test/sim/visitor.h"
 
@@ -14,54 +14,6 @@ namespace sim {
 namespace {
 
 constexpr uint64_t kLong_ns = 600 * base::kSecond_ns;
-
-std::shared_ptr<const config::Snapshot> loadConfig(Judge& judge, uint32_t number,
-                                                   uint32_t endpoints, uint64_t timeout_s) {
-  std::string text = R"(
-static_resources:
-  listeners:
-  - name: http
-    address: { socket_address: { address: 127.0.0.1, port_value: 80 } }
-    route_config:
-      virtual_hosts:
-      - name: everything
-        domains: ["*"]
-        response_headers_to_add:
-        - header: { key: X-Config, value: "NUMBER" }
-        routes:
-        - match: { prefix: "/" }
-          route: { cluster: origin, timeout: TIMEOUTs }
-          cache: { store: main }
-  clusters:
-  - name: origin
-    connect_timeout: 2s
-    load_assignment:
-      endpoints:
-      - lb_endpoints:
-ENDPOINTS
-  caches:
-  - name: main
-    path: cache
-    max_size_bytes: 33554432
-)";
-  const auto replace = [&text](std::string_view what, const std::string& with) {
-    text.replace(text.find(what), what.size(), with);
-  };
-  std::string list;
-  for (uint32_t i = 0; i < endpoints; i++) {
-    list += "        - endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: " +
-            std::to_string(Origin::kPort + i) + " } } }\n";
-  }
-  replace("NUMBER", std::to_string(number));
-  replace("TIMEOUT", std::to_string(timeout_s));
-  replace("ENDPOINTS", list);
-  config::Sources sources;
-  sources.text = text;
-  config::LoadReport report;
-  std::shared_ptr<const config::Snapshot> snapshot = config::loadSnapshot(sources, report);
-  judge.require(snapshot != nullptr, report.text());
-  return snapshot;
-}
 
 DiskOptions withoutHang(DiskOptions disk) {
   disk.hang = 0;
@@ -84,7 +36,11 @@ class ProxyCampaign {
         endpoints_(static_cast<uint32_t>(random_.between(1, 3))) {
     judge.watch(world_);
     for (uint32_t i = 0; i < 2; i++) {
-      configs_.push_back(loadConfig(judge, i, endpoints_, random_.between(2, 30)));
+      ProxyConfig config;
+      config.number = i;
+      config.endpoints = endpoints_;
+      config.timeout_s = random_.between(2, 30);
+      configs_.push_back(loadProxyConfig(judge, config));
     }
     spec_.shards = static_cast<uint16_t>(random_.between(1, 3));
     spec_.cut.stripes = static_cast<uint32_t>(random_.between(1, 3));
