@@ -160,6 +160,14 @@ rt::Task<void> ShardCache::stop() {
   }
 }
 
+uint64_t ShardCache::invalidationsLost() const {
+  uint64_t lost = 0;
+  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
+    lost += stripe == nullptr ? 0 : stripe->stats().invalidations_lost;
+  }
+  return lost;
+}
+
 void ShardCache::locate(Keys& keys) const {
   keys.primary_hash = shared_.hash(keys.primary);
   keys.stripe =

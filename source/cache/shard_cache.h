@@ -75,6 +75,7 @@ class ShardCache {
   void endFills();
   // No reader is left on any shard.
   rt::Task<void> stop();
+  uint64_t invalidationsLost() const;  // by stripes that have stopped, see StripeStats
 
   // While it runs: a disk's stripes come, and are recovered, or go when nobody uses them any more.
   void attach(const CacheDisk& disk);

@@ -45,7 +45,7 @@ rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& sco
   tried_ = true;
   recovery_tried_.wakeAll();
   if (report.ok()) {
-    co_await store_.purgeDropped(scope);
+    co_await useRecovered(scope);
   } else if (!recovery_.scope().requested()) {
     const bool spawned = recovery_.spawn(recoverAgain());
     CHECK(spawned);
@@ -73,10 +73,15 @@ rt::Task<void> Stripe::recoverAgain() {
         attempts < kRecoverStrictly ? store::Unreadable::fails : store::Unreadable::is_lost;
     base::Result<store::RecoveryReport> report = co_await store_.recover(scope, unreadable);
     if (report.ok()) {
-      co_await store_.purgeDropped(scope);
-    } else {
-      pause_ns = std::min(2 * pause_ns, kRecoverAgainMost_ns);
+      co_await useRecovered(scope);
+      co_return;
     }
+    // What has been invalidated meanwhile is to survive a crash as well.
+    const auto otherwise = unreadable == store::Unreadable::fails
+                               ? store::IfNotByKey::fail
+                               : store::IfNotByKey::give_stripe_up;
+    static_cast<void>(co_await store_.saveDropped(otherwise, scope));
+    pause_ns = std::min(2 * pause_ns, kRecoverAgainMost_ns);
   }
 }
 
@@ -92,6 +97,7 @@ rt::Task<void> Stripe::stop() {
   co_await tasks_.join();
   serving_.cancelAll();
   co_await serving_.join();
+  co_await saveInvalidations();
   co_await store_.stop();
 }
 

@@ -5,6 +5,8 @@
 // Limits: kMaxFills at once; a request beyond them fetches for itself and stores nothing.
 // kMaxCoders bodies that are compressed or decompressed at once; those beyond them are stored as
 // they come, if the client accepts that, else not.
+// kMaxNotDurable invalidations that wait for the journal; beyond them one note stands for all: the
+// next start drops what was stored before it.
 // kRecentPurges by label that running fills are still to be judged by; at one more, all that run
 // count as purged.
 #pragma once
@@ -39,11 +41,12 @@ struct StripeStats {
   uint64_t not_admitted = 0;
   uint64_t over_write_budget = 0;
   uint64_t invalidations = 0;
-  uint64_t invalidations_lost = 0;  // in force, but a crash may undo them
-  uint64_t partials_kept = 0;       // first bytes of responses that did not come whole
-  uint64_t partials_refused = 0;    // the log did not take them
-  uint64_t partials_resumed = 0;    // of which the origin gave the rest
-  uint64_t sliced = 0;              // objects of which a table was stored
+  uint64_t invalidations_widened = 0;  // those at the limit, which a note of everything stands for
+  uint64_t invalidations_lost = 0;     // the stripe stopped, and the next start may undo them
+  uint64_t partials_kept = 0;          // first bytes of responses that did not come whole
+  uint64_t partials_refused = 0;       // the log did not take them
+  uint64_t partials_resumed = 0;       // of which the origin gave the rest
+  uint64_t sliced = 0;                 // objects of which a table was stored
   uint64_t blocks_fetched = 0;
   uint64_t blocks_changed = 0;   // the origin's version was another
   uint64_t slices_unusable = 0;  // answers to a range request of which no object can be made
@@ -71,6 +74,8 @@ class Stripe {
   static constexpr uint32_t kMaxCoders = 64;
   static constexpr size_t kMaxVariants = 1 << 16;
   static constexpr size_t kMaxNotDurable = 65536;
+  static constexpr uint32_t kSaveAttempts = 6;  // at the end; half of them key by key
+  static constexpr uint64_t kSaveAgain_ns = 50 * base::kMillisecond_ns;
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
@@ -157,6 +162,10 @@ class Stripe {
   void reap(Fill& fill);
 
   const StripeStats& stats() const { return stats_; }
+  // In force, and not on the disk yet.
+  uint64_t notDurable() const {
+    return not_durable_.size() + (store_.ready() ? 0 : store_.droppedUnsaved());
+  }
   store::StripeStore& store() { return store_; }
   uint32_t fillsRunning() const { return tasks_.size(); }
 
@@ -180,8 +189,12 @@ class Stripe {
   rt::Task<void> purgeKey(PurgeCall* call);
   rt::Task<void> purgeOne(PurgeCall* call, std::string_view key);
   rt::Task<std::optional<VaryRule>> readRule(base::Hash128 hash, std::string_view key);
-  void makeDurable(base::Hash128 hash);
+  void makeDurable(store::PurgeKind kind, bool soft, base::Hash128 hash);
+  void tryOn(const base::Result<uint64_t>& purge, store::PurgeKind kind, bool soft,
+             base::Hash128 hash);
   rt::Task<void> writeInvalidations();
+  rt::Task<void> useRecovered(rt::CancelScope& scope);
+  rt::Task<void> saveInvalidations();
   rt::Task<void> serveList(ListCall* call);
   void beginEpoch();
   void purgeFills(const PurgeCall& call);
@@ -203,11 +216,9 @@ class Stripe {
   std::unordered_map<base::Hash128, std::vector<base::Hash128>, HashOf>
       variants_;  // by primary key
   size_t variant_count_ = 0;
-  struct Erased {
-    base::Hash128 hash;
-    store::LogPosition before;
-  };
-  std::deque<Erased> not_durable_;  // by invalidations: to be written to the journal
+  std::deque<store::Erased> not_durable_;  // by invalidations: to be written to the journal
+  size_t writing_ = 0;                     // of them, the first ones
+  bool writer_runs_ = false;
   struct RecentPurge {
     store::Label label = 0;
     uint64_t last_fill = 0;  // the newest that had begun

@@ -83,13 +83,16 @@ rt::Task<void> Stripe::servePurge(PurgeCall* call) {
     base::Result<uint64_t> done = co_await store_.purgeAll(never);
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
+    tryOn(done, store::PurgeKind::everything, false, {});
   } else if (call->selector != nullptr) {
     if (!store_.ready()) {
       store_.dropAllAtRecovery();  // nobody can say yet what it selects
     }
+    const store::Label label = call->selector->label;
     base::Result<uint64_t> done = co_await store_.purgeSelected(*call->selector, call->soft, never);
     call->purged = done.ok() ? done.value() : 0;
     call->error = done.ok() ? base::Error{} : done.error();
+    tryOn(done, store::PurgeKind::label, call->soft, base::Hash128{0, label});
   } else {
     co_await purgeKey(call);
   }
@@ -113,6 +116,7 @@ rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
   // A rule that cannot be read goes, and nothing that was stored under it is found again.
   rt::CancelScope never;
   base::Result<uint64_t> done = co_await store_.purge(rule_hash, false, never);
+  tryOn(done, store::PurgeKind::key, false, rule_hash);
   call->error = done.ok() ? call->error : done.error();
 }
 
@@ -146,6 +150,7 @@ rt::Task<void> Stripe::purgeOne(PurgeCall* call, std::string_view key) {
     const std::vector<base::Hash128> variants = known->second;
     for (const base::Hash128& variant : variants) {
       base::Result<uint64_t> done = co_await store_.purge(variant, true, never);
+      tryOn(done, store::PurgeKind::key, true, variant);
       call->purged += done.ok() ? done.value() : 0;
       call->error = done.ok() ? call->error : done.error();
     }
@@ -153,6 +158,7 @@ rt::Task<void> Stripe::purgeOne(PurgeCall* call, std::string_view key) {
   }
   const uint64_t variants = eraseVariants(hash);
   base::Result<uint64_t> done = co_await store_.purge(hash, call->soft && !varies, never);
+  tryOn(done, store::PurgeKind::key, call->soft && !varies, hash);
   call->purged += !done.ok() ? 0 : variants > 0 ? variants : done.value();
   call->error = done.ok() ? call->error : done.error();
   // First bytes of it are no object, and go with a hard purge; a soft one leaves them to be
@@ -160,6 +166,7 @@ rt::Task<void> Stripe::purgeOne(PurgeCall* call, std::string_view key) {
   const base::Hash128 partial = shared_.hash(std::string(key).append(kPartialMark));
   if (!call->soft && index().find(partial).has_value()) {
     done = co_await store_.purge(partial, false, never);
+    tryOn(done, store::PurgeKind::key, false, partial);
     call->error = done.ok() ? call->error : done.error();
   }
 }
@@ -179,32 +186,96 @@ void Stripe::invalidate(InvalidateCall& call) {
   if (!store_.ready()) {
     store_.dropAtRecovery(call.hash);
   } else if (call.found) {
-    makeDurable(call.hash);
+    makeDurable(store::PurgeKind::key, false, call.hash);
   }
   services_.peers->reply(call);
 }
 
-// One after the other, so that a disk that hangs piles up keys and not tasks.
-void Stripe::makeDurable(base::Hash128 hash) {
-  if (not_durable_.size() >= kMaxNotDurable || stopping_) {
-    stats_.invalidations_lost++;
-    return;
+// The answer to a purge that is not durable is an error, and it becomes durable all the same once
+// the disk lets it.
+void Stripe::tryOn(const base::Result<uint64_t>& purge, store::PurgeKind kind, bool soft,
+                   base::Hash128 hash) {
+  if (!purge.ok() && store_.ready()) {
+    makeDurable(kind, soft, hash);
   }
-  not_durable_.push_back(Erased{hash, store_.log().position()});
-  if (not_durable_.size() == 1) {
+}
+
+// One append after the other, so that a disk that hangs piles up notes and not tasks.
+void Stripe::makeDurable(store::PurgeKind kind, bool soft, base::Hash128 hash) {
+  const store::LogPosition before = store_.log().position();
+  if (not_durable_.size() < kMaxNotDurable) {
+    not_durable_.push_back(store::Erased{kind, soft, hash, before});
+  } else {
+    stats_.invalidations_widened++;
+    not_durable_.erase(not_durable_.begin() + static_cast<ptrdiff_t>(writing_), not_durable_.end());
+    not_durable_.push_back(store::Erased{store::PurgeKind::everything, false, {}, before});
+  }
+  if (!writer_runs_ && !stopping_) {
+    writer_runs_ = true;
     spawn(writeInvalidations());
   }
 }
 
-// A disk that cannot sync loses the note in a crash only; the object is gone from the index
-// already.
+// What the disk does not take is tried again until it does, or the stripe stops.
 rt::Task<void> Stripe::writeInvalidations() {
   rt::CancelScope never;
+  uint64_t pause_ns = kRecoverAgain_ns;
   while (!not_durable_.empty()) {
-    const Erased erased = not_durable_.front();
-    base::Status written = co_await store_.recordErased(erased.hash, erased.before, never);
-    stats_.invalidations_lost += written.ok() ? 0 : 1;
-    not_durable_.pop_front();
+    writing_ = std::min<size_t>(not_durable_.size(), store::StripeStore::kJournalBatch);
+    const auto end = not_durable_.begin() + static_cast<ptrdiff_t>(writing_);
+    std::vector<store::Erased> batch(not_durable_.begin(), end);
+    base::Status written =
+        co_await store_.recordErased(std::move(batch), store::IfNotByKey::fail, never);
+    const size_t done = written.ok() ? writing_ : 0;
+    not_durable_.erase(not_durable_.begin(), not_durable_.begin() + static_cast<ptrdiff_t>(done));
+    writing_ = 0;
+    if (written.ok()) {
+      pause_ns = kRecoverAgain_ns;
+      continue;
+    }
+    if (!co_await rt::Sleep(services_.reactor->now() + pause_ns, serving_.scope())) {
+      break;
+    }
+    pause_ns = std::min(2 * pause_ns, kRecoverAgainMost_ns);
+  }
+  writer_runs_ = false;
+}
+
+// What was dropped while the store was not ready is to be as durable as what came later.
+rt::Task<void> Stripe::useRecovered(rt::CancelScope& scope) {
+  const std::vector<store::Erased> left = co_await store_.purgeDropped(scope);
+  for (const store::Erased& erased : left) {
+    makeDurable(erased.kind, erased.soft, erased.hash);
+  }
+}
+
+// The last chance: nobody remembers afterwards. First key by key; at worst the next start is to
+// forget all that the stripe holds, and if not even that can be written, somebody must know.
+rt::Task<void> Stripe::saveInvalidations() {
+  rt::CancelScope never;
+  base::Status saved = base::Unit{};
+  for (uint32_t attempt = 1; notDurable() > 0 && attempt <= kSaveAttempts; attempt++) {
+    if (attempt > 1) {
+      static_cast<void>(co_await rt::Sleep(services_.reactor->now() + kSaveAgain_ns, never));
+    }
+    const auto otherwise =
+        attempt <= kSaveAttempts / 2 ? store::IfNotByKey::fail : store::IfNotByKey::give_stripe_up;
+    if (store_.ready()) {
+      std::vector<store::Erased> all(not_durable_.begin(), not_durable_.end());
+      saved = co_await store_.recordErased(std::move(all), otherwise, never);
+    } else {
+      saved = co_await store_.saveDropped(otherwise, never);
+    }
+    if (saved.ok()) {
+      not_durable_.clear();
+      co_return;
+    }
+  }
+  stats_.invalidations_lost += notDurable();
+  if (notDurable() > 0 && services_.disk_events != nullptr) {
+    const store::StripeFiles& files = stripe_shared_.files;
+    services_.disk_events->invalidationsLost(files.disk, files.superblock.stripe, notDurable(),
+                                             saved.error());
   }
 }
 

@@ -342,6 +342,7 @@ rt::Task<void> Server::shutDown() {
     co_await admin_->stop();
   }
   co_await tasks_->join();
+  uint64_t lost = 0;
   if (!shards_.empty()) {
     for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
       std::vector<shard::Stop> stops(shards_.size());
@@ -349,12 +350,20 @@ rt::Task<void> Server::shutDown() {
         call.phase = phase;
       }
       co_await callAll(stops);
+      for (const shard::Stop& call : stops) {
+        lost += call.invalidations_lost;
+      }
     }
   }
   co_await resolver_->stop();
   signals_->cancelAll();
   co_await signals_->join();
-  say(telemetry::LogLevel::info, "stopped");
+  if (lost > 0) {
+    say(telemetry::LogLevel::error,
+        "stopped; " + std::to_string(lost) + " invalidations could not be made durable, see above");
+  } else {
+    say(telemetry::LogLevel::info, "stopped");
+  }
 }
 
 rt::Task<void> Server::callOne(uint16_t shard, rt::CallHeader* call) {

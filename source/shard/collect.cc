@@ -58,6 +58,8 @@ void addStripe(cache::Stripe& stripe, CacheReport& report) {
   report.stripe.purges += stripe.stats().purges;
   report.stripe.fills_purged += stripe.stats().fills_purged;
   report.stripe.invalidations += stripe.stats().invalidations;
+  report.stripe.invalidations_widened += stripe.stats().invalidations_widened;
+  report.invalidations_not_durable += stripe.notDurable();
   report.stripe.invalidations_lost += stripe.stats().invalidations_lost;
   report.stripe.partials_kept += stripe.stats().partials_kept;
   report.stripe.partials_refused += stripe.stats().partials_refused;

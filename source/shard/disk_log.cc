@@ -83,4 +83,15 @@ void DiskLog::notRecovered(uint16_t disk, uint32_t stripe, const base::Error& er
   write(telemetry::LogLevel::error, line);
 }
 
+void DiskLog::invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
+                                const base::Error& error) {
+  telemetry::LogLine line;
+  nameDisk(disk, line);
+  line << " did not take " << count << " invalidations of stripe " << stripe << " ("
+       << base::name(error.code) << ", errno " << error.sys
+       << "): after the next start objects may come back that unsafe requests had ended; purge the "
+          "cache then, or empty the directory";
+  write(telemetry::LogLevel::error, line);
+}
+
 }  // namespace shard

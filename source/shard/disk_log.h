@@ -23,6 +23,8 @@ class DiskLog final : public store::DiskEvents {
   void recovered(uint16_t disk, uint32_t stripes, const store::RecoveryReport& report,
                  uint64_t took_ns) override;
   void notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) override;
+  void invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
+                         const base::Error& error) override;
 
  private:
   void write(telemetry::LogLevel level, const telemetry::LogLine& line);

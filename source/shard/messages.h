@@ -82,6 +82,11 @@ struct Drain : rt::CallHeader {
 struct Stop : rt::CallHeader {
   Stop() { rt::CallHeader::verb = shard::verb(Verb::stop); }
   uint8_t phase = 1;
+  // Reply.
+  uint64_t invalidations_lost = 0;  // that the next start may undo
+  // Stripes whose disk does not answer: the kernel has memory of theirs. The shard goes on, and
+  // cannot be destroyed before a later call finds none.
+  uint32_t stripes_hung = 0;
 };
 
 // A disk comes, perhaps as the first of a new cache: the shard makes the stripes that it owns, and

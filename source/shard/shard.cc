@@ -243,6 +243,7 @@ rt::Task<void> Shard::stop(Stop* call) {
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
     if (cache != nullptr) {
       co_await cache->stop();
+      call->invalidations_lost += cache->invalidationsLost();
     }
   }
   co_await reader_.stop();

@@ -144,6 +144,8 @@ class CacheWorld {
   void attach(size_t disk);
   // As after an unsafe request; whether it was found.
   bool invalidate(const std::string& path, uint16_t shard = 0);
+  // As often, with `stored` to be found each time.
+  void invalidateOften(const std::string& path, store::Entry stored, size_t count);
   void runFor(uint64_t ns) { world.runFor(ns); }
   bool run(const std::function<bool()>& done, uint64_t ns = 100 * base::kSecond_ns) {
     return world.run(done, world.now() + ns) == sim::Ran::done;
@@ -196,6 +198,8 @@ class CacheWorld {
   rt::Task<void> stopping(Shard* shard);
   rt::Task<void> detaching(Shard* shard, StripeRange range);
   rt::Task<void> invalidating(Shard* shard, std::string path, bool* found);
+  rt::Task<void> invalidatingOften(Shard* shard, std::string path, store::Entry stored,
+                                   size_t count);
   rt::Task<void> getting(Shard* shard, Get get, Got* got);
   rt::Task<void> reading(Shard* shard, const Get& get, const FillRequest& request, Reader& reader,
                          Came whole, Got* got);

@@ -66,6 +66,23 @@ bool CacheWorld::invalidate(const std::string& path, uint16_t shard) {
   return found;
 }
 
+rt::Task<void> CacheWorld::invalidatingOften(Shard* shard, std::string path, store::Entry stored,
+                                             size_t count) {
+  Keys keys;
+  keys.primary = keyOf(path);
+  shard->caches[0]->locate(keys);
+  for (size_t i = 0; i < count; i++) {
+    stripeOf(path).index().publish(keys.primary_hash, stored);
+    const ShardCache::Invalidated done = co_await shard->caches[0]->invalidate(keys);
+    CHECK(done.found);
+  }
+}
+
+void CacheWorld::invalidateOften(const std::string& path, store::Entry stored, size_t count) {
+  CHECK(shards_[0]->tasks.spawn(invalidatingOften(shards_[0].get(), path, stored, count)));
+  finish();
+}
+
 rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
                                         bool* done) {
   const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));

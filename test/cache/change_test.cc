@@ -237,6 +237,58 @@ TEST(Purging, SoftlyMakesStale) {
 
 // The end.
 
+sim::DiskOptions thatDoesNotWrite() {
+  sim::DiskOptions disk;
+  disk.write_error = sim::kAlways;
+  return disk;
+}
+
+TEST(Invalidating, IsWrittenDownAsSoonAsTheDiskTakesIt) {
+  CacheWorld w(31);
+  EXPECT_EQ(w.get({.path = "/a"}).came, Came::filled);
+  Stripe& stripe = w.stripeOf("/a");
+  w.world.setDisk(thatDoesNotWrite());
+  EXPECT_TRUE(w.invalidate("/a"));
+  EXPECT_FALSE(w.purge("/b"));  // the answer says so, and it is tried on all the same
+  w.runFor(10 * base::kSecond_ns);
+  EXPECT_FALSE(w.entry("/a").has_value());
+  EXPECT_EQ(stripe.notDurable() + w.stripeOf("/b").notDurable(),
+            &stripe == &w.stripeOf("/b") ? 4U : 2U);
+  w.world.setDisk(sim::DiskOptions());
+  w.runFor(10 * base::kSecond_ns);
+  EXPECT_EQ(stripe.notDurable(), 0U);
+  EXPECT_EQ(w.stripeOf("/b").notDurable(), 0U);
+  EXPECT_EQ(stripe.stats().invalidations_lost, 0U);
+}
+
+TEST(Invalidating, BeyondTheLimitOneNoteStandsForAll) {
+  CacheWorld w(32);
+  EXPECT_EQ(w.get({.path = "/a"}).came, Came::filled);
+  Stripe& stripe = w.stripeOf("/a");
+  const store::Entry stored = w.entry("/a").value_or(store::Entry());
+  w.world.setDisk(thatDoesNotWrite());
+  w.invalidateOften("/a", stored, 1);
+  w.runFor(100 * base::kMillisecond_ns);  // the first attempt has failed, the second waits
+  w.invalidateOften("/a", stored, Stripe::kMaxNotDurable - 1);
+  EXPECT_EQ(stripe.notDurable(), Stripe::kMaxNotDurable);
+  EXPECT_EQ(stripe.stats().invalidations_widened, 0U);
+  w.invalidateOften("/a", stored, 1);
+  EXPECT_EQ(stripe.notDurable(), 1U);
+  EXPECT_EQ(stripe.stats().invalidations_widened, 1U);
+  w.world.setDisk(sim::DiskOptions());
+  w.runFor(10 * base::kSecond_ns);
+  EXPECT_EQ(stripe.notDurable(), 0U);
+}
+
+TEST(Invalidating, WhatAStoppedStripeCouldNotWriteIsCounted) {
+  CacheWorld w(33);
+  EXPECT_EQ(w.get({.path = "/a"}).came, Came::filled);
+  w.world.setDisk(thatDoesNotWrite());
+  EXPECT_TRUE(w.invalidate("/a"));
+  w.stop();
+  EXPECT_EQ(w.stripeOf("/a").stats().invalidations_lost, 1U);
+}
+
 TEST(Stopping, InTheMiddleOfFillsJoinsEverything) {
   for (uint64_t wait = 0; wait < 8; wait++) {
     CacheWorld w(wait + 1, onShards(2), sim::Options());

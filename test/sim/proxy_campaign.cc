@@ -33,7 +33,8 @@ class ProxyCampaign {
         random_(world_.random().next()),
         ledger_(random_, static_cast<uint32_t>(random_.between(1, 25)), slack()),
         origin_(world_, ledger_, drawFaults()),
-        endpoints_(static_cast<uint32_t>(random_.between(1, 3))) {
+        endpoints_(static_cast<uint32_t>(random_.between(1, 3))),
+        ends_(seed ^ 0x656e6473ULL) {
     judge.watch(world_);
     for (uint32_t i = 0; i < 2; i++) {
       ProxyConfig config;
@@ -69,7 +70,7 @@ class ProxyCampaign {
         if (what_ == Hostile::disk) {
           world_.setDisk(withoutHang(world_.options().disk));  // or it could not end
         }
-        random_.chance(1, 2) ? crash() : node_->stop(kLong_ns);
+        random_.chance(1, 2) ? crash() : stop();
         node_.reset();
         startNode();
       }
@@ -200,6 +201,24 @@ class ProxyCampaign {
     ledger_.forget();
   }
 
+  // What unsafe requests ended stays so, unless the process said that it could not see to it. The
+  // disk may be very sick in these moments.
+  void stop() {
+    if (what_ == Hostile::disk && ends_.chance(1, 3)) {
+      DiskOptions disk = withoutHang(world_.options().disk);
+      disk.read_error = weight(ends_, kAlways);
+      disk.write_error = weight(ends_, kAlways);
+      disk.sync_error = weight(ends_, kAlways / 2);
+      world_.setDisk(disk);
+    }
+    node_->stop(kLong_ns);
+    if (node_->invalidationsLost() > 0) {
+      ledger_.forget();
+      losses_++;
+    }
+    world_.setDisk(withoutHang(world_.options().disk));
+  }
+
   void finish() {
     const Ran idle = world_.run([this] { return visitorsIdle(); }, world_.now() + 20 * kLong_ns);
     judge_.require(idle == Ran::done, "the visitors never finish");
@@ -282,8 +301,8 @@ class ProxyCampaign {
     }
     judge_.say("asked " + std::to_string(sum.asked) + ", answered " + std::to_string(sum.answered) +
                ", hits " + std::to_string(sum.hits) + ", errors " + std::to_string(sum.errors) +
-               ", cut " + std::to_string(sum.cut) + ", lives " +
-               std::to_string(next_process_ - kFirstProcess) + ", virtual seconds " +
+               ", cut " + std::to_string(sum.cut) + ", losses " + std::to_string(losses_) +
+               ", lives " + std::to_string(next_process_ - kFirstProcess) + ", virtual seconds " +
                std::to_string(const_cast<SimWorld&>(world_).now().ns / base::kSecond_ns));
   }
 
@@ -296,6 +315,8 @@ class ProxyCampaign {
   Ledger ledger_;
   Origin origin_;
   uint32_t endpoints_;
+  base::Random ends_;  // of lives
+  uint64_t losses_ = 0;
   std::vector<std::shared_ptr<const config::Snapshot>> configs_;
   ProxyNode::Spec spec_;
   uint32_t next_process_ = kFirstProcess;

@@ -227,6 +227,9 @@ rt::Task<void> ProxyNode::stopAll() {
     std::vector<shard::Stop> calls(spec_.shards);
     const auto prepare = [phase](shard::Stop& call) { call.phase = phase; };
     co_await callAll(calls, prepare);
+    for (const shard::Stop& call : calls) {
+      invalidations_lost_ += call.invalidations_lost;
+    }
   }
 }
 

@@ -58,6 +58,8 @@ class ProxyNode {
   // Each runs the world until it is done, `limit_ns` of virtual time at most, or fails the judge.
   void start(uint64_t limit_ns);
   void stop(uint64_t limit_ns);
+  // By stop(): invalidations that it said the next process may undo.
+  uint64_t invalidationsLost() const { return invalidations_lost_; }
   // As a process that dies: nothing it does afterwards has an effect. Its coroutines unwind.
   void kill(uint64_t limit_ns);
 
@@ -114,6 +116,7 @@ class ProxyNode {
   std::unique_ptr<Control> control_;
   std::vector<std::unique_ptr<cache::CacheShared>> caches_;
   std::vector<int> files_;
+  uint64_t invalidations_lost_ = 0;
 };
 
 }  // namespace sim

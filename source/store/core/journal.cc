@@ -11,8 +11,9 @@
 namespace store {
 namespace {
 
-constexpr uint32_t kHeaderMagic = 0x484a4652;  // "RFJH"
-constexpr uint32_t kRecordMagic = 0x314a4652;  // "RFJ1"
+constexpr uint32_t kHeaderMagic = 0x484a4652;   // "RFJH"
+constexpr uint32_t kRecordMagic = 0x314a4652;   // "RFJ1"
+constexpr uint32_t kGivenUpMagic = 0x584a4652;  // "RFJX"
 
 struct HeaderLayout {
   uint32_t magic;
@@ -110,6 +111,25 @@ base::Result<JournalHeader> decodeJournalHeader(std::span<const std::byte> bytes
   }
   return JournalHeader{layout.generation, layout.first_number, layout.created_s,
                        layout.initial_records};
+}
+
+void encodeGivenUp(std::span<std::byte> out, uint32_t salt) {
+  encodeJournalHeader(out, JournalHeader{}, salt);
+  const std::span<std::byte> block = out.first(kJournalHeaderBytes);
+  auto layout = loadStruct<HeaderLayout>(block);
+  layout.magic = kGivenUpMagic;
+  storeStruct(block, layout);
+  layout.crc = headerCrc(block, salt);
+  storeStruct(block, layout);
+}
+
+bool isGivenUp(std::span<const std::byte> file, uint32_t salt) {
+  if (file.size() < kJournalHeaderBytes) {
+    return false;
+  }
+  const auto layout = loadStruct<HeaderLayout>(file);
+  return layout.magic == kGivenUpMagic && layout.version == kJournalVersion &&
+         layout.crc == headerCrc(file.first(kJournalHeaderBytes), salt);
 }
 
 void encodePurge(std::span<std::byte> out, const PurgeRecord& record, uint32_t salt) {

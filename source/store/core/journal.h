@@ -50,6 +50,12 @@ base::Result<JournalHeader> decodeJournalHeader(std::span<const std::byte> bytes
 void encodePurge(std::span<std::byte> out, const PurgeRecord& record, uint32_t salt);
 base::Result<PurgeRecord> decodePurge(std::span<const std::byte> slot, uint32_t salt);
 
+// A file that begins with this instead of a header, whatever it and the other one hold besides:
+// purges were missed, nobody knows which, and nothing that the stripe holds counts any more. `out`
+// is 512 bytes.
+void encodeGivenUp(std::span<std::byte> out, uint32_t salt);
+bool isGivenUp(std::span<const std::byte> file, uint32_t salt);
+
 struct JournalRead {
   JournalHeader header;
   // In order. If acknowledged purges were lost, a purge of everything before `lost_before` stands

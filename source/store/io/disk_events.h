@@ -23,6 +23,10 @@ class DiskEvents {
                          uint64_t took_ns) = 0;
   // Nothing is stored in the stripe until a later attempt succeeds.
   virtual void notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) = 0;
+  // The stripe has stopped, and so many invalidations are not on the disk: the next start may bring
+  // back what they ended.
+  virtual void invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
+                                 const base::Error& error) = 0;
 };
 
 }  // namespace store

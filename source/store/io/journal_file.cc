@@ -1,6 +1,7 @@
 #include "source/store/io/journal_file.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -84,7 +85,8 @@ rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, Unreadable unreada
   JournalRead best;
   bool found = false;
   bool damaged = false;
-  lost_ = false;
+  std::optional<uint32_t> given_up;
+  known_ = false;
   for (uint32_t i = 0; i < fds_.size(); i++) {
     base::Result<std::vector<std::byte>> bytes = co_await readFile(fds_[i], scope);
     if (!bytes.ok()) {
@@ -98,7 +100,9 @@ rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, Unreadable unreada
       continue;
     }
     base::Result<JournalRead> read = decodeJournal(bytes.value(), salt_);
-    if (!read.ok()) {
+    if (isGivenUp(bytes.value(), salt_)) {
+      given_up = i;
+    } else if (!read.ok()) {
       damaged = true;
     } else if (!found || read.value().header.generation > best.header.generation) {
       best = std::move(read.value());
@@ -106,20 +110,65 @@ rt::Task<base::Status> JournalFile::recover(PurgeSet& purges, Unreadable unreada
       found = true;
     }
   }
-  if (found) {
-    purges.addAll(best.records);
-    if (best.damaged_slots > 0) {
-      purges.raiseFloor(best.lost_before);
-    }
-    records_ = std::move(best.records);
-    next_number_ = best.next_number;
-    generation_ = best.header.generation;
-  } else if (damaged) {
-    // Nothing is known of past purges: nothing stored may be served.
+  given_up_ = false;
+  lost_ = given_up.has_value() || (damaged && !found);
+  known_ = !lost_;
+  generation_ = best.header.generation;
+  next_number_ = best.next_number;
+  records_.clear();
+  if (lost_) {
+    // Nothing is known of past purges, or more than they were dropped: nothing stored may be
+    // served. The file that says so is the last to be written over.
     purges.raiseFloor(PurgeSet::kAfterEverything);
-    lost_ = true;
+    current_ = given_up.value_or(current_);
+    co_return base::Unit{};
   }
+  purges.addAll(best.records);
+  if (best.damaged_slots > 0) {
+    purges.raiseFloor(best.lost_before);
+  }
+  records_ = std::move(best.records);
   co_return base::Unit{};
+}
+
+// Every segment on the disk is of a life that was the journal's generation once, or older.
+rt::Task<base::Status> JournalFile::noteDropped(const std::vector<base::Hash128>& keys,
+                                                bool everything, uint32_t now_s,
+                                                rt::CancelScope& scope) {
+  if (!known_) {
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  }
+  PurgeRecord record;
+  record.kind = everything ? PurgeKind::everything : PurgeKind::key;
+  record.before = LogPosition{firstSequence(generation_ + 1), 0};
+  record.time_s = now_s;
+  const size_t before = records_.size();
+  records_.insert(records_.end(), everything ? 1 : keys.size(), record);
+  for (size_t i = 0; !everything && i < keys.size(); i++) {
+    records_[before + i].hash = keys[i];
+  }
+  base::Status status = co_await rewrite(generation_ + 1, 0, now_s, scope);
+  if (!status.ok()) {
+    records_.resize(before);
+  }
+  co_return status;
+}
+
+rt::Task<base::Status> JournalFile::giveUp(rt::CancelScope& scope) {
+  base::Status turn = co_await turn_.acquire(1, scope);
+  if (!turn.ok()) {
+    co_return turn;
+  }
+  given_up_ = true;
+  base::Status status = base::Error{base::Code::io_error, base::Blame::disk};
+  for (const int fd : fds_) {
+    std::vector<std::byte> mark(kJournalHeaderBytes);
+    encodeGivenUp(mark, salt_);
+    base::Status written = co_await writeAll(fd, std::move(mark), 0, scope);
+    status = status.ok() ? status : written;
+  }
+  turn_.release(1);
+  co_return status;
 }
 
 rt::Task<base::Status> JournalFile::begin(uint64_t generation, uint32_t now_s,
@@ -136,6 +185,9 @@ rt::Task<base::Status> JournalFile::begin(uint64_t generation, uint32_t now_s,
 
 rt::Task<base::Status> JournalFile::rewrite(uint64_t generation, uint64_t oldest_live_sequence,
                                             uint32_t now_s, rt::CancelScope& scope) {
+  if (given_up_) {
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+  }
   std::vector<PurgeRecord> kept = compactJournal(records_, oldest_live_sequence, next_number_);
   JournalHeader header;
   header.generation = generation;
@@ -189,7 +241,9 @@ rt::Task<base::Status> JournalFile::appendAll(std::vector<PurgeRecord> records,
     co_return turn;
   }
   base::Status status = base::Unit{};
-  if (bytes_ > compact_at_bytes_) {
+  if (given_up_) {
+    status = base::Error{base::Code::no_capacity, base::Blame::disk};
+  } else if (bytes_ > compact_at_bytes_) {
     status = co_await sync(data_fd_, scope);
     if (status.ok()) {
       status = co_await rewrite(generation_ + 1, oldest_live_sequence, records[0].time_s, scope);

@@ -42,6 +42,15 @@ class JournalFile {
   rt::Task<base::Status> appendAll(std::vector<PurgeRecord> records, uint64_t oldest_live_sequence,
                                    rt::CancelScope& scope);
 
+  // For a stripe that is not in use: what the disk has now of these keys, or anything, is not to be
+  // brought back. no_capacity unless recover() has read the journal in this process.
+  rt::Task<base::Status> noteDropped(const std::vector<base::Hash128>& keys, bool everything,
+                                     uint32_t now_s, rt::CancelScope& scope);
+  // Whatever the journal says: the next recovery drops everything. Until that, nothing is appended.
+  // One of the two files is enough for it to hold.
+  rt::Task<base::Status> giveUp(rt::CancelScope& scope);
+
+  bool known() const { return known_; }  // recover() has read it
   uint64_t generation() const { return generation_; }
   uint64_t nextNumber() const { return next_number_; }
   uint64_t bytes() const { return bytes_; }
@@ -66,6 +75,8 @@ class JournalFile {
   uint64_t next_number_ = 0;
   uint64_t bytes_ = 0;
   uint64_t compact_at_bytes_ = kCompactBytes;
+  bool known_ = false;
+  bool given_up_ = false;
   bool lost_ = false;                 // neither file could be read: nothing is known of past purges
   std::vector<PurgeRecord> records_;  // what the current file holds
 };

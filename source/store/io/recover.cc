@@ -259,6 +259,9 @@ rt::Task<base::Status> StripeStore::readSegment(uint32_t segment, RecoveryMerge&
 }
 
 rt::Task<void> StripeStore::eraseBuried() {
+  rt::CancelScope never;
+  base::Status turn = co_await scans_.acquire(1, never);
+  CHECK(turn.ok());
   std::vector<PlacedEntry> step;
   shared_.index->beginScan();
   for (bool more = true; more;) {
@@ -271,6 +274,7 @@ rt::Task<void> StripeStore::eraseBuried() {
     }
     co_await rt::NextTurn();
   }
+  scans_.release(1);
 }
 
 // Makes the filters of segments that recovery had no reason to read. Until a segment has one, every

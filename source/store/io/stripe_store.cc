@@ -127,6 +127,8 @@ rt::Task<void> StripeStore::snapshotLoop() {
 rt::Task<base::Result<uint64_t>> StripeStore::purge(base::Hash128 hash, bool soft,
                                                     rt::CancelScope& scope) {
   if (!ready()) {
+    shared_.index->erase(hash);
+    dropAtRecovery(hash);
     co_return base::Error{base::Code::no_capacity, base::Blame::disk};
   }
   PurgeRecord record;
@@ -153,23 +155,39 @@ rt::Task<base::Result<uint64_t>> StripeStore::purge(base::Hash128 hash, bool sof
   co_return concerned;
 }
 
-rt::Task<base::Status> StripeStore::recordErased(base::Hash128 hash, LogPosition before,
+rt::Task<base::Status> StripeStore::recordErased(std::vector<Erased> erased, IfNotByKey otherwise,
                                                  rt::CancelScope& scope) {
-  PurgeRecord record;
-  record.kind = PurgeKind::key;
-  record.hash = hash;
-  record.before = before;
-  record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
-  co_return co_await journal_.append(record, allocator_->oldestSequence(), scope);
+  base::Status status = base::Unit{};
+  for (size_t at = 0; at < erased.size() && status.ok(); at += kJournalBatch) {
+    std::vector<PurgeRecord> batch;
+    for (size_t i = at; i < std::min<size_t>(erased.size(), at + kJournalBatch); i++) {
+      PurgeRecord& record = batch.emplace_back();
+      record.kind = erased[i].kind;
+      record.soft = erased[i].soft;
+      record.hash = erased[i].hash;
+      record.before = erased[i].before;
+      record.time_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+    }
+    status = co_await journal_.appendAll(std::move(batch), allocator_->oldestSequence(), scope);
+  }
+  if (!status.ok() && otherwise == IfNotByKey::give_stripe_up) {
+    status = co_await journal_.giveUp(scope);
+  }
+  co_return status;
 }
 
 rt::Task<base::Result<uint64_t>> StripeStore::purgeAll(rt::CancelScope& scope) {
   if (!ready()) {
-    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
+    dropAllAtRecovery();
   }
   base::Status turn = co_await scans_.acquire(1, scope);
   if (!turn.ok()) {
     co_return turn.error();
+  }
+  if (!ready()) {
+    static_cast<void>(co_await eraseBefore(PurgeSet::kAfterEverything));
+    scans_.release(1);
+    co_return base::Error{base::Code::no_capacity, base::Blame::disk};
   }
   PurgeRecord record;
   record.kind = PurgeKind::everything;
@@ -217,15 +235,49 @@ void StripeStore::applyDropped() {
   }
 }
 
-rt::Task<void> StripeStore::purgeDropped(rt::CancelScope& scope) {
+rt::Task<std::vector<Erased>> StripeStore::purgeDropped(rt::CancelScope& scope) {
+  dropped_saved_ = 0;
+  const LogPosition before = log_->position();
+  std::vector<Erased> erased;
   if (std::exchange(all_dropped_, false)) {
     dropped_.clear();
-    static_cast<void>(co_await purgeAll(scope));
+    base::Result<uint64_t> done = co_await purgeAll(scope);
+    erased.resize(done.ok() ? 0 : 1, Erased{PurgeKind::everything, false, {}, before});
+    co_return erased;
   }
-  const std::vector<base::Hash128> keys = std::exchange(dropped_, {});
-  for (const base::Hash128& hash : keys) {
-    static_cast<void>(co_await purge(hash, false, scope));
+  for (const base::Hash128& hash : std::exchange(dropped_, {})) {
+    shared_.index->erase(hash);
+    erased.push_back(Erased{PurgeKind::key, false, hash, before});
   }
+  base::Status durable = co_await recordErased(erased, IfNotByKey::fail, scope);
+  if (durable.ok()) {
+    erased.clear();
+  }
+  co_return erased;
+}
+
+uint64_t StripeStore::droppedUnsaved() const {
+  return droppedTotal() - dropped_saved_;
+}
+
+rt::Task<base::Status> StripeStore::saveDropped(IfNotByKey otherwise, rt::CancelScope& scope) {
+  CHECK(!ready());
+  const uint64_t total = droppedTotal();
+  if (total == dropped_saved_) {
+    co_return base::Unit{};
+  }
+  if (!journal_.known()) {
+    PurgeSet unused;
+    static_cast<void>(co_await journal_.recover(unused, Unreadable::fails, scope));
+  }
+  const auto now_s = static_cast<uint32_t>(reactor_.turn().wall.s);
+  const std::vector<base::Hash128> keys = dropped_;  // more may come meanwhile
+  base::Status saved = co_await journal_.noteDropped(keys, all_dropped_, now_s, scope);
+  if (!saved.ok() && otherwise == IfNotByKey::give_stripe_up) {
+    saved = co_await journal_.giveUp(scope);
+  }
+  dropped_saved_ = saved.ok() ? total : dropped_saved_;
+  co_return saved;
 }
 
 // In steps, with other work in between; records appended meanwhile are later in the log and stay.

@@ -22,6 +22,7 @@
 #include "source/store/io/segment_reader.h"
 #include "source/store/io/snapshot_file.h"
 #include "source/store/io/stripe_files.h"
+#include "source/store/io/stripe_types.h"
 
 namespace store {
 
@@ -48,50 +49,6 @@ struct StripeShared {
 base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& files,
                                                              uint64_t capacity_objects,
                                                              uint32_t now_s);
-
-struct RecoveryReport {
-  bool from_snapshot = false;
-  uint64_t entries = 0;
-  uint32_t segments_read = 0;    // by footer or walk
-  uint32_t segments_walked = 0;  // no footer
-  uint32_t segments_lost = 0;    // unreadable; they are written over
-  uint64_t purged = 0;
-};
-void addTo(RecoveryReport& sum, const RecoveryReport& report);
-
-struct PurgeStats {
-  uint64_t segments_read = 0;        // tables of contents that purges read
-  uint64_t segments_unfiltered = 0;  // of those, because the segment had no filter
-  uint64_t segments_lost = 0;        // given up, since nobody could say what was in them
-  uint64_t lines = 0;                // looked at
-  uint64_t keys_read = 0;            // records read for their keys
-};
-
-struct ScrubStats {
-  uint64_t passes = 0;  // over everything
-  uint64_t records = 0;
-  uint64_t bytes = 0;
-  uint64_t damaged = 0;     // a checksum did not hold
-  uint64_t unreadable = 0;  // the disk said no
-};
-
-// A page of what a stripe holds, in the order of the log.
-struct ListQuery {
-  std::optional<Selector> selector;
-  LogPosition after;  // where the page before ended
-  uint32_t limit = 0;
-};
-struct ListedRecord {
-  std::string key;
-  std::vector<std::byte> meta;
-  uint64_t body_bytes = 0;
-  Entry entry;
-};
-struct ListPage {
-  std::vector<ListedRecord> records;
-  // Where the next page goes on; none at the end. A page may be short, or empty, and not the last.
-  std::optional<LogPosition> next;
-};
 
 // A line of a table of contents, and where it was.
 struct LineAt {
@@ -145,14 +102,18 @@ class StripeStore final : private PurgeNotes {
   // there are more than kMaxDropped, anything. What the index has already is the caller's to erase.
   void dropAtRecovery(base::Hash128 hash);
   void dropAllAtRecovery();
-  // Once it is ready: makes durable what was dropped in that way.
-  rt::Task<void> purgeDropped(rt::CancelScope& scope);
+  // Once it is ready: makes durable what was dropped in that way. Returns what could not be.
+  rt::Task<std::vector<Erased>> purgeDropped(rt::CancelScope& scope);
+  // While it is not ready, and no recovery runs: the same for the next start. An error: what was
+  // dropped is in force in this process only.
+  rt::Task<base::Status> saveDropped(IfNotByKey otherwise, rt::CancelScope& scope);
+  uint64_t droppedUnsaved() const;
 
   // Durable and in force on every shard when it returns. The number of objects it concerned.
   rt::Task<base::Result<uint64_t>> purge(base::Hash128 hash, bool soft, rt::CancelScope& scope);
   rt::Task<base::Result<uint64_t>> purgeAll(rt::CancelScope& scope);
-  // Makes durable that what lay before a place was erased from the index.
-  rt::Task<base::Status> recordErased(base::Hash128 hash, LogPosition before,
+  // Makes durable what was erased from the index.
+  rt::Task<base::Status> recordErased(std::vector<Erased> erased, IfNotByKey otherwise,
                                       rt::CancelScope& scope);
   // What the selector selects among the records that were appended before the call. Of a soft purge
   // vary rules stay.
@@ -194,6 +155,7 @@ class StripeStore final : private PurgeNotes {
   rt::Task<uint64_t> eraseBefore(LogPosition before);
   void startLog(uint64_t life);
   void applyDropped();
+  uint64_t droppedTotal() const { return dropped_.size() + (all_dropped_ ? 1 : 0); }
   rt::Task<base::Status> note(std::vector<PurgeRecord> purges) override;
   rt::Task<void> filterLoop();
   rt::Task<void> eraseBuried();
@@ -230,6 +192,7 @@ class StripeStore final : private PurgeNotes {
   PurgeSet purges_;
   std::vector<base::Hash128> dropped_;  // keys, before the store was ready
   bool all_dropped_ = false;
+  uint64_t dropped_saved_ = 0;  // of droppedTotal()
   uint32_t segments_recovered_ = 0;
   std::unique_ptr<SegmentAllocator> allocator_;
   std::unique_ptr<StripeLog> log_;

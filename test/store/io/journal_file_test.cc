@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,19 @@ class Process {
   void append(uint64_t first, uint64_t count, uint64_t oldest_live, uint64_t* acknowledged) {
     host_.spawn(appending(first, count, oldest_live, acknowledged));
   }
+  bool giveUp() {
+    base::Status status = base::Unit{};
+    host_.spawn(givingUp(&status));
+    finish();
+    return status.ok();
+  }
+  base::Status noteDropped(std::vector<base::Hash128> keys) {
+    base::Status status = base::Unit{};
+    host_.spawn(noting(std::move(keys), &status));
+    finish();
+    return status;
+  }
+  void startRecovery(base::Status* status) { host_.spawn(recovering(status)); }
   void finish() { ASSERT_EQ(world_.runToEnd(host_, kLong), sim::Ran::done); }
   void die() {
     world_.kill(number_);
@@ -69,6 +83,17 @@ class Process {
     *status = co_await journal_->recover(purges_, Unreadable::fails, host_.scope());
     if (status->ok()) {
       *status = co_await journal_->begin(journal_->generation() + 1, 1, host_.scope());
+    }
+  }
+  rt::Task<void> givingUp(base::Status* status) {
+    *status = co_await journal_->giveUp(host_.scope());
+  }
+  rt::Task<void> noting(std::vector<base::Hash128> keys, base::Status* status) {
+    if (!journal_->known()) {
+      *status = co_await journal_->recover(purges_, Unreadable::fails, host_.scope());
+    }
+    if (status->ok()) {
+      *status = co_await journal_->noteDropped(keys, false, 1, host_.scope());
     }
   }
   rt::Task<void> appending(uint64_t first, uint64_t count, uint64_t oldest_live,
@@ -176,6 +201,92 @@ TEST(JournalFile, CompactsInProportion) {
   EXPECT_EQ(acknowledged, 30U);
   EXPECT_EQ(process.journal().generation(), generation);
   EXPECT_EQ(world.disk().counts().writes, writes + 30);
+}
+
+// Each of the two marks is enough, whatever the other file says, until a new journal is complete
+// that says it too; and then nothing is dropped that came later.
+TEST(JournalFile, AStripeThatWasGivenUpStaysSoThroughCrashesInRecovery) {
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    SCOPED_TRACE(seed);
+    sim::SimWorld world(seed);
+    const char* file = seed % 2 == 0 ? "a" : "b";
+    std::vector<std::byte> journal;
+    {
+      Process process(world, 1);
+      uint64_t acknowledged = 0;
+      ASSERT_TRUE(process.recover().ok());
+      process.append(0, 3, 0, &acknowledged);
+      process.finish();
+      ASSERT_EQ(acknowledged, 3U);
+      const std::span<std::byte> before = world.disk().contents(file);
+      journal.assign(before.begin(), before.end());
+      ASSERT_TRUE(process.giveUp());
+      process.append(3, 1, 0, &acknowledged);
+      process.finish();
+      EXPECT_EQ(acknowledged, 3U);  // nothing that was appended now would count
+      process.die();
+    }
+    std::ranges::copy(journal, world.disk().contents(file).begin());
+    ASSERT_FALSE(isGivenUp(world.disk().contents(file), kSalt));
+    constexpr LogPosition kOld{7, 5};  // of an older life than any that begins now
+    for (uint32_t life = 2; life <= 5; life++) {
+      Process process(world, life);
+      base::Status status = base::Unit{};
+      process.startRecovery(&status);
+      world.runFor(world.random().below(12 * base::kMillisecond_ns));
+      process.die();
+    }
+    Process process(world, 6);
+    ASSERT_TRUE(process.recover().ok());
+    EXPECT_EQ(process.purges().verdict(hashOf(99), kOld), PurgeVerdict::drop);
+    const LogPosition later{firstSequence(process.journal().generation()), 8};
+    Process next(world, 7);
+    ASSERT_TRUE(next.recover().ok());
+    EXPECT_EQ(next.purges().verdict(hashOf(99), kOld), PurgeVerdict::drop);
+    EXPECT_EQ(next.purges().verdict(hashOf(99), later), PurgeVerdict::keep);
+  }
+}
+
+// A crash in the middle of noting leaves all of the older purges, and what was noted is kept.
+TEST(JournalFile, WhatIsNotedOfAStripeThatIsNotInUseConcernsAllThatLiesThere) {
+  for (uint64_t seed = 1; seed <= 24; seed++) {
+    SCOPED_TRACE(seed);
+    sim::SimWorld world(seed);
+    uint64_t generation = 0;
+    {
+      Process process(world, 1);
+      uint64_t acknowledged = 0;
+      ASSERT_TRUE(process.recover().ok());
+      process.append(0, 3, 0, &acknowledged);
+      process.finish();
+      generation = process.journal().generation();
+      process.die();
+    }
+    const LogPosition newest{firstSequence(generation + 1) - 1, UINT32_MAX};
+    {
+      Process process(world, 2);
+      world.at(world.now() + world.random().below(12 * base::kMillisecond_ns),
+               [&world] { world.kill(2); });
+      static_cast<void>(process.noteDropped({hashOf(10)}));
+      process.die();
+    }
+    {
+      Process process(world, 3);
+      ASSERT_TRUE(process.noteDropped({hashOf(11), hashOf(12)}).ok());
+      process.die();
+    }
+    Process process(world, 4);
+    ASSERT_TRUE(process.recover().ok());
+    for (const uint64_t key : {0U, 1U, 2U}) {
+      EXPECT_EQ(process.purges().verdict(hashOf(key), LogPosition{key, 5}), PurgeVerdict::drop);
+    }
+    for (const uint64_t key : {11U, 12U}) {
+      EXPECT_EQ(process.purges().verdict(hashOf(key), newest), PurgeVerdict::drop);
+      const LogPosition later{firstSequence(process.journal().generation()), 8};
+      EXPECT_EQ(process.purges().verdict(hashOf(key), later), PurgeVerdict::keep);
+    }
+    EXPECT_EQ(process.purges().verdict(hashOf(13), newest), PurgeVerdict::keep);
+  }
 }
 
 }  // namespace

@@ -359,7 +359,7 @@ TEST(Recover, SucceedsOnceTheDiskReadsAgain) {
   EXPECT_FALSE(life.recover().ok());
   EXPECT_FALSE(life.recover(Unreadable::is_lost).ok());  // nothing at all can be read
   EXPECT_FALSE(life.store().ready());
-  EXPECT_FALSE(life.purge(keyOf(1)).ok());
+  EXPECT_FALSE(life.purge(keyOf(1)).ok());  // in force, and durable with the recovery
   broken.read_error = 0;
   broken.write_error = sim::kAlways;
   world.world.disk().setOptions(broken);
@@ -367,7 +367,8 @@ TEST(Recover, SucceedsOnceTheDiskReadsAgain) {
   world.world.disk().setOptions(sim::DiskOptions());
   const base::Result<RecoveryReport> report = life.recover();
   ASSERT_TRUE(report.ok());
-  EXPECT_EQ(report.value().entries, 59U);
+  EXPECT_EQ(report.value().entries, 58U);
+  EXPECT_FALSE(life.entry(keyOf(1)).has_value());
   EXPECT_EQ(report.value().segments_lost, 0U);
   EXPECT_TRUE(life.read(keyOf(58)).has_value());
   EXPECT_FALSE(life.read(keyOf(59)).has_value());
@@ -425,6 +426,72 @@ TEST(Recover, BringsNothingBackThatWasInvalidatedBefore) {
     life.stop();
   }
 }
+
+// What the disk does in a life in which the stripe is never recovered, and what the next life
+// finds.
+struct NeverRecovered {
+  const char* name;
+  bool journal_reads;
+  uint32_t write_error;
+  bool all;          // more was dropped than can be named
+  bool saved;        // what was dropped; else any of it may be, as after every failed write
+  bool others_stay;  // what was not
+};
+class NeverRecoveredTest : public testing::TestWithParam<NeverRecovered> {};
+
+TEST_P(NeverRecoveredTest, DropsWhatWasInvalidatedOrSaysThatItIsLost) {
+  StripeWorld world(34);
+  fillAndStop(world);
+  const NeverRecovered& how = GetParam();
+  {
+    Life life(world);
+    if (!how.journal_reads) {
+      damage(world, "purge-0");
+      damage(world, "purge-1");
+    }
+    sim::DiskOptions disk;
+    disk.write_error = how.write_error;
+    life.store().dropAtRecovery(life.hash(keyOf(0)));
+    life.store().dropAtRecovery(life.hash(keyOf(1)));
+    if (how.all) {
+      life.store().dropAllAtRecovery();
+    }
+    const uint64_t dropped = how.all ? 3 : 2;
+    EXPECT_EQ(life.store().droppedUnsaved(), dropped);
+    world.world.disk().setOptions(disk);
+    const bool by_key = life.saveDropped(IfNotByKey::fail).ok();
+    EXPECT_EQ(by_key, how.saved && how.journal_reads);
+    EXPECT_EQ(life.saveDropped(IfNotByKey::give_stripe_up).ok(), how.saved);
+    EXPECT_EQ(life.store().droppedUnsaved(), how.saved ? 0U : dropped);
+    life.stop();
+    world.world.disk().setOptions(sim::DiskOptions());
+  }
+  for (int start = 1; how.saved && start <= 2; start++) {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    EXPECT_FALSE(life.entry(keyOf(0)).has_value()) << start;
+    EXPECT_FALSE(life.entry(keyOf(1)).has_value()) << start;
+    EXPECT_EQ(life.entry(keyOf(58)).has_value(), how.others_stay) << start;
+    EXPECT_FALSE(life.entry(keyOf(59)).has_value()) << start;
+    // What comes later is not concerned, also at the start after the next.
+    ASSERT_EQ(life.append({.key = "later", .bytes = 1000}).code, base::Code::ok);
+    ASSERT_EQ(life.append({.key = keyOf(59), .bytes = 1000}).code, base::Code::ok);
+    life.stop();
+    Life next(world);
+    ASSERT_TRUE(next.recover().ok());
+    EXPECT_TRUE(next.entry("later").has_value());
+    EXPECT_TRUE(next.entry(keyOf(59)).has_value());
+    ASSERT_TRUE(next.purge(keyOf(59)).ok());
+    next.stop();
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Recover, NeverRecoveredTest,
+    testing::Values(NeverRecovered{"ByKey", true, 0, false, true, true},
+                    NeverRecovered{"All", true, 0, true, true, false},
+                    NeverRecovered{"JournalUnread", false, 0, false, true, false},
+                    NeverRecovered{"NothingIsWritten", true, sim::kAlways, false, false, false}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace store

@@ -244,7 +244,19 @@ base::Result<uint64_t> Life::purgeAll() {
 }
 
 rt::Task<void> Life::purgingDropped() {
-  co_await store_->purgeDropped(host_.scope());
+  const std::vector<Erased> left = co_await store_->purgeDropped(host_.scope());
+  CHECK(left.empty() || host_.killed());
+}
+
+rt::Task<void> Life::savingDropped(IfNotByKey otherwise, base::Status* status) {
+  *status = co_await store_->saveDropped(otherwise, host_.scope());
+}
+
+base::Status Life::saveDropped(IfNotByKey otherwise) {
+  base::Status status = base::Unit{};
+  host_.spawn(savingDropped(otherwise, &status));
+  finish();
+  return status;
 }
 
 void Life::purgeDropped() {

@@ -83,6 +83,7 @@ class Life {
   base::Result<uint64_t> purge(const std::string& key, bool soft = false);
   base::Result<uint64_t> purgeAll();
   void purgeDropped();
+  base::Status saveDropped(IfNotByKey otherwise);
   // Until the log has so many segments and no other; false: that is not so.
   bool resize(uint32_t segments);
   base::Result<uint64_t> purgeSelected(const Selector& selector, bool soft = false);
@@ -125,6 +126,7 @@ class Life {
   rt::Task<void> purgingStatus(std::string key, bool soft, std::optional<base::Status>* outcome);
   rt::Task<void> purgingAll(std::optional<base::Result<uint64_t>>* outcome);
   rt::Task<void> purgingDropped();
+  rt::Task<void> savingDropped(IfNotByKey otherwise, base::Status* status);
   rt::Task<void> resizing(uint32_t segments, bool* done);
   rt::Task<void> purgingAllStatus(std::optional<base::Status>* outcome);
   rt::Task<void> purgingSelected(Selector selector, bool soft,
