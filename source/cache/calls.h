@@ -147,6 +147,9 @@ struct AwaitFlushCall : rt::CallHeader {
 };
 
 // Durable and in force everywhere when the reply comes.
+// Later it is answered that it is in force and not durable, and goes on.
+inline constexpr uint64_t kPurgePatience_ns = 30 * base::kSecond_ns;
+inline constexpr uint64_t kGroupPurgePatience_ns = 5 * base::kSecond_ns;  // a response waits for it
 struct PurgeCall : rt::CallHeader {
   PurgeCall() { rt::CallHeader::verb = cache::verb(Verb::purge); }
   uint16_t cache = 0;
@@ -157,9 +160,11 @@ struct PurgeCall : rt::CallHeader {
   const store::Selector* selector = nullptr;  // by tag or prefix; else by hash and key
   base::Hash128 hash;
   std::string_view key;
+  uint64_t patience_ns = kPurgePatience_ns;
   // Reply.
   uint64_t purged = 0;
-  base::Error error;  // code ok: done
+  base::Error error;     // code ok: done and durable; timeout: the disk did not answer in time
+  bool in_force = true;  // else it was refused
 };
 
 // One object as it is listed.

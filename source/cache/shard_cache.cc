@@ -66,7 +66,7 @@ void ShardCache::recover(const CacheDisk& disk) {
   auto recovery =
       std::make_unique<Recovery>(*services_.reactor, services_.disk_events, disk.number);
   recovery->start(std::move(own));
-  recoveries_.push_back(DiskRecovery{disk.first_stripe, std::move(recovery)});
+  recoveries_.push_back(DiskRecovery{disk.stripes(), disk.number, std::move(recovery)});
 }
 
 rt::Task<void> ShardCache::awaitRecovery(base::MonoTime deadline) {
@@ -122,7 +122,8 @@ void ShardCache::attach(const CacheDisk& disk) {
 }
 
 rt::Task<void> ShardCache::detach(StripeRange range) {
-  const auto at = std::ranges::find(recoveries_, range.first, &DiskRecovery::first_stripe);
+  const auto at = std::ranges::find_if(
+      recoveries_, [&](const DiskRecovery& disk) { return disk.range.first == range.first; });
   if (at != recoveries_.end()) {
     const std::unique_ptr<Recovery> recovery = std::move(at->recovery);
     recoveries_.erase(at);
@@ -147,25 +148,6 @@ void ShardCache::endFills() {
       stripe->endFills();
     }
   }
-}
-
-rt::Task<void> ShardCache::stop() {
-  for (const DiskRecovery& disk : recoveries_) {
-    co_await disk.recovery->stop();
-  }
-  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
-    if (stripe != nullptr) {
-      co_await stripe->stop();
-    }
-  }
-}
-
-uint64_t ShardCache::invalidationsLost() const {
-  uint64_t lost = 0;
-  for (const std::unique_ptr<Stripe>& stripe : stripes_) {
-    lost += stripe == nullptr ? 0 : stripe->stats().invalidations_lost;
-  }
-  return lost;
 }
 
 void ShardCache::locate(Keys& keys) const {
@@ -415,6 +397,7 @@ rt::Task<ShardCache::Purged> ShardCache::purge(store::Selector selector) {
     calls[i].cache = index_;
     calls[i].stripe = base::index(stripes[i]);
     calls[i].selector = &selector;
+    calls[i].patience_ns = kGroupPurgePatience_ns;
     const bool spawned = group.spawn(purgeStripe(&calls[i]));
     CHECK(spawned);
   }

@@ -73,9 +73,13 @@ class ShardCache {
   // Of the whole cache, all stripes together. 0: nothing is scrubbed.
   void setScrubRate(uint64_t bytes_per_s);
   void endFills();
-  // No reader is left on any shard.
-  rt::Task<void> stop();
-  uint64_t invalidationsLost() const;  // by stripes that have stopped, see StripeStats
+  // No reader is left on any shard. All disks at once; none if they have begun to.
+  void beginStop();
+  // Waits for them. The number of stripes that have not stopped by then, since their disk does not
+  // answer: the kernel has memory of theirs, and this cannot be destroyed.
+  rt::Task<uint32_t> stop(base::MonoTime deadline);
+  // That the next start may undo; of stripes that have not stopped, those that are not durable.
+  uint64_t invalidationsLost() const;
 
   // While it runs: a disk's stripes come, and are recovered, or go when nobody uses them any more.
   void attach(const CacheDisk& disk);
@@ -154,6 +158,13 @@ class ShardCache {
   void recover(const CacheDisk& disk);
   void registerFiles(uint16_t stripe);
   void releaseFiles(uint16_t stripe);
+  struct DiskRecovery {
+    StripeRange range;
+    uint16_t disk = 0;
+    std::unique_ptr<Recovery> recovery;
+  };
+  rt::Task<void> stopDisk(const DiskRecovery* disk);
+  rt::Task<void> stopStripe(Stripe* stripe);
   void shareWrites(uint64_t bytes_per_s);
   void useRule(Keys& keys, VaryRule rule, const http::Fields& request);
   bool takeRule(Keys& keys, std::span<const std::byte> meta, const http::Fields& request);
@@ -183,11 +194,9 @@ class ShardCache {
   std::vector<uint16_t> registered_;              // stripes whose files the engine knows
   std::vector<std::unique_ptr<Stripe>> stripes_;  // by stripe id; null: another shard's
   std::optional<store::VerifiedSet> verified_;
-  struct DiskRecovery {
-    uint16_t first_stripe = 0;
-    std::unique_ptr<Recovery> recovery;
-  };
   std::vector<DiskRecovery> recoveries_;
+  std::unique_ptr<rt::TaskGroup> stopping_;
+  rt::WaitQueue stripe_stopped_;
   ShardCacheStats stats_;
 };
 

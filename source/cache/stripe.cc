@@ -18,27 +18,7 @@ uint64_t lengthOf(const StoredHead& head) {
                                                        : 0;
 }
 
-// Calls that wait inside a stripe: bounded by what its peers can have in flight.
-constexpr uint32_t kMaxServing = 1 << 20;
-
 }  // namespace
-
-Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id)
-    : services_(services),
-      shared_(shared),
-      id_(id),
-      stripe_shared_(*shared.stripes[base::index(id)]),
-      store_(*services.reactor, *services.reader, stripe_shared_, services.disk_events),
-      recovery_(*services.reactor, 1),
-      tasks_(*services.reactor, kMaxFills),
-      serving_(*services.reactor, kMaxServing),
-      admission_(shared.admission.admitsAll()
-                     ? nullptr
-                     : std::make_unique<store::Admission>(shared.admission)) {}
-
-Stripe::~Stripe() {
-  CHECK(fills_.empty());
-}
 
 rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
   base::Result<store::RecoveryReport> report = co_await store_.recover(scope);
@@ -54,8 +34,8 @@ rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& sco
 }
 
 // Purges and lists wait for the first attempt; requests do not.
-rt::Task<void> Stripe::awaitRecovery() {
-  const base::MonoTime deadline = services_.reactor->now() + kAwaitRecovery_ns;
+rt::Task<void> Stripe::awaitRecovery(uint64_t patience_ns) {
+  const base::MonoTime deadline = services_.reactor->now() + patience_ns;
   auto how = rt::WaitQueue::Woken::by_wake;
   while (!tried_ && how == rt::WaitQueue::Woken::by_wake) {
     how = co_await recovery_tried_.wait(serving_.scope(), deadline);
@@ -99,6 +79,7 @@ rt::Task<void> Stripe::stop() {
   co_await serving_.join();
   co_await saveInvalidations();
   co_await store_.stop();
+  stopped_ = true;
 }
 
 void Stripe::spawn(rt::Task<void> task) {
@@ -354,7 +335,7 @@ rt::Task<void> Stripe::serveList(ListCall* call) {
   }
   query.after = call->after;
   query.limit = call->limit;
-  co_await awaitRecovery();
+  co_await awaitRecovery(kAwaitRecovery_ns);
   base::Result<store::ListPage> page = co_await store_.list(std::move(query), serving_.scope());
   if (!page.ok()) {
     call->error = page.error();

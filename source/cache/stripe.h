@@ -7,6 +7,7 @@
 // they come, if the client accepts that, else not.
 // kMaxNotDurable invalidations that wait for the journal; beyond them one note stands for all: the
 // next start drops what was stored before it.
+// kMaxPurges under way, of which a disk that hangs lets none end: more are refused.
 // kRecentPurges by label that running fills are still to be judged by; at one more, all that run
 // count as purged.
 #pragma once
@@ -36,8 +37,10 @@ struct StripeStats {
   uint64_t fills_refused = 0;  // at the limit
   uint64_t hit_for_miss = 0;   // notes published
   uint64_t purges = 0;
-  uint64_t fills_purged = 0;  // running when what they were to bring was purged
-  uint64_t admitted = 0;      // asked of the admission filter, if there is one
+  uint64_t purges_late = 0;     // answered before they were durable: the disk took too long
+  uint64_t purges_refused = 0;  // at the limit
+  uint64_t fills_purged = 0;    // running when what they were to bring was purged
+  uint64_t admitted = 0;        // asked of the admission filter, if there is one
   uint64_t not_admitted = 0;
   uint64_t over_write_budget = 0;
   uint64_t invalidations = 0;
@@ -73,13 +76,14 @@ class Stripe {
   static constexpr uint32_t kMaxFills = 4096;
   static constexpr uint32_t kMaxCoders = 64;
   static constexpr size_t kMaxVariants = 1 << 16;
+  static constexpr size_t kMaxPurges = 1024;
   static constexpr size_t kMaxNotDurable = 65536;
   static constexpr uint32_t kSaveAttempts = 6;  // at the end; half of them key by key
   static constexpr uint64_t kSaveAgain_ns = 50 * base::kMillisecond_ns;
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
-  static constexpr uint64_t kAwaitRecovery_ns = 30 * base::kSecond_ns;
+  static constexpr uint64_t kAwaitRecovery_ns = 30 * base::kSecond_ns;  // for a list
   static constexpr size_t kRecentPurges = 4096;
   static constexpr uint32_t kUseKeys = 1 << 16;  // counted exactly enough; more blur
 
@@ -95,6 +99,7 @@ class Stripe {
   void endFills();
   // No subscriber is left. Ends the fills, then the store.
   rt::Task<void> stop();
+  bool stopped() const { return stopped_; }
 
   // Calls. Those that must wait are answered by a task of the stripe's.
   void acquire(AcquireCall& call);
@@ -167,6 +172,7 @@ class Stripe {
     return not_durable_.size() + (store_.ready() ? 0 : store_.droppedUnsaved());
   }
   store::StripeStore& store() { return store_; }
+  size_t purgesRunning() const { return purging_.size(); }
   uint32_t fillsRunning() const { return tasks_.size(); }
 
  private:
@@ -175,19 +181,21 @@ class Stripe {
   };
   void spawn(rt::Task<void> task);
   rt::Task<void> recoverAgain();
-  rt::Task<void> awaitRecovery();
+  rt::Task<void> awaitRecovery(uint64_t patience_ns);
   void noteUse(const FillRequest& request, base::Hash128 hash);
   rt::Task<void> runFill(Fill* fill);
   rt::Task<void> serveHead(AwaitHeadCall* call);
   rt::Task<void> servePull(PullCall* call);
   rt::Task<void> serveFlush(AwaitFlushCall* call);
   rt::Task<void> servePurge(PurgeCall* call);
+  struct PurgeWork;
+  rt::Task<void> runPurge(PurgeWork* work);
   rt::Task<void> serveKeep(KeepCall* call);
   rt::Task<void> serveResize(ResizeCall* call);
   rt::Task<bool> append(const KeepCall& call, const bool& doomed);
   // stripe_purge.cc
-  rt::Task<void> purgeKey(PurgeCall* call);
-  rt::Task<void> purgeOne(PurgeCall* call, std::string_view key);
+  rt::Task<void> purgeKey(PurgeWork* work);
+  rt::Task<void> purgeOne(PurgeWork* work, std::string_view key);
   rt::Task<std::optional<VaryRule>> readRule(base::Hash128 hash, std::string_view key);
   void makeDurable(store::PurgeKind kind, bool soft, base::Hash128 hash);
   void tryOn(const base::Result<uint64_t>& purge, store::PurgeKind kind, bool soft,
@@ -219,6 +227,8 @@ class Stripe {
   std::deque<store::Erased> not_durable_;  // by invalidations: to be written to the journal
   size_t writing_ = 0;                     // of them, the first ones
   bool writer_runs_ = false;
+  std::map<uint64_t, std::unique_ptr<PurgeWork>> purging_;
+  uint64_t purge_number_ = 0;
   struct RecentPurge {
     store::Label label = 0;
     uint64_t last_fill = 0;  // the newest that had begun
@@ -234,6 +244,7 @@ class Stripe {
   uint64_t rule_ids_ = 0;
   uint64_t serials_ = 0;
   bool stopping_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace cache

@@ -7,6 +7,45 @@
 #include "source/cache/stripe.h"
 
 namespace cache {
+namespace {
+
+// Calls that wait inside a stripe: bounded by what its peers can have in flight.
+constexpr uint32_t kMaxServing = 1 << 20;
+
+}  // namespace
+
+// A purge, which may outlive the call that asked for it.
+struct Stripe::PurgeWork {
+  uint64_t number = 0;
+  bool everything = false;
+  bool soft = false;
+  bool by_path = false;
+  base::Hash128 hash;
+  std::string key;
+  std::optional<store::Selector> selector;
+  uint64_t purged = 0;
+  base::Error error;
+  bool done = false;
+  bool left = false;  // nobody waits any more
+  rt::WaitQueue end;
+};
+
+Stripe::Stripe(const StripeServices& services, const CacheShared& shared, base::StripeId id)
+    : services_(services),
+      shared_(shared),
+      id_(id),
+      stripe_shared_(*shared.stripes[base::index(id)]),
+      store_(*services.reactor, *services.reader, stripe_shared_, services.disk_events),
+      recovery_(*services.reactor, 1),
+      tasks_(*services.reactor, kMaxFills),
+      serving_(*services.reactor, kMaxServing),
+      admission_(shared.admission.admitsAll()
+                     ? nullptr
+                     : std::make_unique<store::Admission>(shared.admission)) {}
+
+Stripe::~Stripe() {
+  CHECK(fills_.empty());
+}
 
 // What is being kept, or will be kept, of a response that came before this is not.
 void Stripe::beginEpoch() {
@@ -74,50 +113,96 @@ void Stripe::purge(PurgeCall& call) {
 
 rt::Task<void> Stripe::servePurge(PurgeCall* call) {
   stats_.purges++;
-  co_await awaitRecovery();
+  const base::MonoTime deadline = services_.reactor->now() + call->patience_ns;
+  co_await awaitRecovery(call->patience_ns);
+  if (purging_.size() >= kMaxPurges) {
+    stats_.purges_refused++;
+    call->in_force = false;
+    call->error = base::Error{base::Code::no_capacity, base::Blame::disk};
+    services_.peers->reply(*call);
+    co_return;
+  }
   purgeFills(*call);
+  PurgeWork& work = *purging_.emplace(++purge_number_, std::make_unique<PurgeWork>()).first->second;
+  work.number = purge_number_;
+  work.everything = call->everything;
+  work.soft = call->soft;
+  work.by_path = call->by_path;
+  work.hash = call->hash;
+  work.key = call->key;
+  if (call->selector != nullptr) {
+    work.selector = *call->selector;
+  }
+  spawn(runPurge(&work));
   rt::CancelScope never;
-  if (call->everything) {
-    variants_.clear();
-    variant_count_ = 0;
-    base::Result<uint64_t> done = co_await store_.purgeAll(never);
-    call->purged = done.ok() ? done.value() : 0;
-    call->error = done.ok() ? base::Error{} : done.error();
-    tryOn(done, store::PurgeKind::everything, false, {});
-  } else if (call->selector != nullptr) {
-    if (!store_.ready()) {
-      store_.dropAllAtRecovery();  // nobody can say yet what it selects
-    }
-    const store::Label label = call->selector->label;
-    base::Result<uint64_t> done = co_await store_.purgeSelected(*call->selector, call->soft, never);
-    call->purged = done.ok() ? done.value() : 0;
-    call->error = done.ok() ? base::Error{} : done.error();
-    tryOn(done, store::PurgeKind::label, call->soft, base::Hash128{0, label});
+  auto how = rt::WaitQueue::Woken::by_wake;
+  while (!work.done && how == rt::WaitQueue::Woken::by_wake) {
+    how = co_await work.end.wait(never, deadline);
+  }
+  call->purged = work.purged;
+  call->error = work.error;
+  if (work.done) {
+    purging_.erase(work.number);
   } else {
-    co_await purgeKey(call);
+    // The kernel has memory of its; so it goes on, and is durable one day.
+    stats_.purges_late++;
+    work.left = true;
+    if (work.selector.has_value()) {
+      store_.dropUnwalked();
+    }
+    call->error = base::Error{base::Code::timeout, base::Blame::disk};
   }
   services_.peers->reply(*call);
 }
 
+rt::Task<void> Stripe::runPurge(PurgeWork* work) {
+  rt::CancelScope never;
+  if (work->everything) {
+    variants_.clear();
+    variant_count_ = 0;
+    base::Result<uint64_t> done = co_await store_.purgeAll(never);
+    work->purged = done.ok() ? done.value() : 0;
+    work->error = done.ok() ? base::Error{} : done.error();
+    tryOn(done, store::PurgeKind::everything, false, {});
+  } else if (work->selector.has_value()) {
+    if (!store_.ready()) {
+      store_.dropAllAtRecovery();  // nobody can say yet what it selects
+    }
+    const store::Selector selector = *work->selector;
+    base::Result<uint64_t> done = co_await store_.purgeSelected(selector, work->soft, never);
+    work->purged = done.ok() ? done.value() : 0;
+    work->error = done.ok() ? base::Error{} : done.error();
+    tryOn(done, store::PurgeKind::label, work->soft, base::Hash128{0, selector.label});
+  } else {
+    co_await purgeKey(work);
+  }
+  work->done = true;
+  if (work->left) {
+    purging_.erase(work->number);
+  } else {
+    work->end.wakeAll();
+  }
+}
+
 // Where No-Vary-Search is heeded, the URL may also be answered by what its path's rule makes of it.
-rt::Task<void> Stripe::purgeKey(PurgeCall* call) {
-  co_await purgeOne(call, call->key);
-  const std::string rule_key = searchRuleKey(call->key);
+rt::Task<void> Stripe::purgeKey(PurgeWork* work) {
+  co_await purgeOne(work, work->key);
+  const std::string rule_key = searchRuleKey(work->key);
   const base::Hash128 rule_hash = shared_.hash(rule_key);
-  if (!call->by_path || !index().find(rule_hash).has_value()) {
+  if (!work->by_path || !index().find(rule_hash).has_value()) {
     co_return;
   }
   const std::optional<VaryRule> rule = co_await readRule(rule_hash, rule_key);
   if (rule.has_value()) {
-    const std::string key = searchKey(*rule, call->key);
-    co_await purgeOne(call, key);
+    const std::string key = searchKey(*rule, work->key);
+    co_await purgeOne(work, key);
     co_return;
   }
   // A rule that cannot be read goes, and nothing that was stored under it is found again.
   rt::CancelScope never;
   base::Result<uint64_t> done = co_await store_.purge(rule_hash, false, never);
   tryOn(done, store::PurgeKind::key, false, rule_hash);
-  call->error = done.ok() ? call->error : done.error();
+  work->error = done.ok() ? work->error : done.error();
 }
 
 rt::Task<std::optional<VaryRule>> Stripe::readRule(base::Hash128 hash, std::string_view key) {
@@ -140,34 +225,34 @@ rt::Task<std::optional<VaryRule>> Stripe::readRule(base::Hash128 hash, std::stri
 // A key with variants is purged with them: softly, each becomes stale and the rule stays; else, or
 // when it is not known which there are, the rule goes, and nothing that was stored under it can be
 // found any more.
-rt::Task<void> Stripe::purgeOne(PurgeCall* call, std::string_view key) {
+rt::Task<void> Stripe::purgeOne(PurgeWork* work, std::string_view key) {
   rt::CancelScope never;
   const base::Hash128 hash = shared_.hash(key);
   const std::optional<store::Entry> entry = index().find(hash);
   const bool varies = entry.has_value() && entry->kind() == store::EntryKind::vary_rule;
   const auto known = variants_.find(hash);
-  if (varies && call->soft && known != variants_.end()) {
+  if (varies && work->soft && known != variants_.end()) {
     const std::vector<base::Hash128> variants = known->second;
     for (const base::Hash128& variant : variants) {
       base::Result<uint64_t> done = co_await store_.purge(variant, true, never);
       tryOn(done, store::PurgeKind::key, true, variant);
-      call->purged += done.ok() ? done.value() : 0;
-      call->error = done.ok() ? call->error : done.error();
+      work->purged += done.ok() ? done.value() : 0;
+      work->error = done.ok() ? work->error : done.error();
     }
     co_return;
   }
   const uint64_t variants = eraseVariants(hash);
-  base::Result<uint64_t> done = co_await store_.purge(hash, call->soft && !varies, never);
-  tryOn(done, store::PurgeKind::key, call->soft && !varies, hash);
-  call->purged += !done.ok() ? 0 : variants > 0 ? variants : done.value();
-  call->error = done.ok() ? call->error : done.error();
+  base::Result<uint64_t> done = co_await store_.purge(hash, work->soft && !varies, never);
+  tryOn(done, store::PurgeKind::key, work->soft && !varies, hash);
+  work->purged += !done.ok() ? 0 : variants > 0 ? variants : done.value();
+  work->error = done.ok() ? work->error : done.error();
   // First bytes of it are no object, and go with a hard purge; a soft one leaves them to be
   // completed, which validates them.
   const base::Hash128 partial = shared_.hash(std::string(key).append(kPartialMark));
-  if (!call->soft && index().find(partial).has_value()) {
+  if (!work->soft && index().find(partial).has_value()) {
     done = co_await store_.purge(partial, false, never);
     tryOn(done, store::PurgeKind::key, false, partial);
-    call->error = done.ok() ? call->error : done.error();
+    work->error = done.ok() ? work->error : done.error();
   }
 }
 

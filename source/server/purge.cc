@@ -1,5 +1,6 @@
 // Purging, on behalf of the admin: which stripe is concerned, and the call to its owner.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "source/cache/labels.h"
@@ -39,6 +40,52 @@ std::vector<cache::PurgeCall> callsForAll(const cache::CacheShared& shared,
     calls[i].stripe = base::index(stripes[i % stripes.size()]);
   }
   return calls;
+}
+
+// What was not done, by disk: whether it is in force, and why it is not durable. Empty: all is.
+std::string troubleOf(const cache::CacheShared& shared,
+                      const std::vector<cache::PurgeCall>& calls) {
+  struct Trouble {
+    size_t stripes = 0;
+    size_t refused = 0;
+    base::Error error;
+  };
+  std::map<std::string, Trouble> by_disk;
+  uint64_t purged = 0;
+  for (const cache::PurgeCall& call : calls) {
+    purged += call.purged;
+    if (call.error.code == base::Code::ok) {
+      continue;
+    }
+    std::string path = "a disk that leaves";
+    for (const cache::CacheDisk& disk : shared.disks->all()) {
+      const bool on_it =
+          call.stripe >= disk.first_stripe && call.stripe < disk.first_stripe + disk.stripe_count;
+      path = on_it ? disk.path : path;
+    }
+    Trouble& trouble = by_disk[path];
+    trouble.stripes++;
+    trouble.refused += call.in_force ? 0 : 1;
+    trouble.error = call.error;
+  }
+  std::string text;
+  for (const auto& [path, trouble] : by_disk) {
+    const bool late = trouble.error.code == base::Code::timeout;
+    text += text.empty() ? "" : "; ";
+    text += path + " (" + std::to_string(trouble.stripes) + " stripes): ";
+    text += trouble.refused > 0 ? "refused, too many purges wait for this disk"
+            : late              ? "the disk did not answer in time"
+                                : std::string(base::name(trouble.error.code));
+    if (trouble.error.sys != 0) {
+      text += ", errno " + std::to_string(trouble.error.sys);
+    }
+    text += trouble.refused > 0
+                ? "; nothing is purged there"
+                : "; in force, not durable yet: a crash would undo it, ask again to know";
+  }
+  return text.empty() ? text
+                      : "not all is purged for good. " + text + ". Elsewhere " +
+                            std::to_string(purged) + " objects are, for good";
 }
 
 }  // namespace
@@ -99,11 +146,8 @@ rt::Task<admin::PurgeReport> Server::purge(admin::PurgeRequest request) {
   co_await group.join();
   for (const cache::PurgeCall& call : calls) {
     report.purged += call.purged;
-    if (call.error.code != base::Code::ok) {
-      report.error = "the purge is in force but not durable: stripe " +
-                     std::to_string(call.stripe) + ": " + std::string(base::name(call.error.code));
-    }
   }
+  report.error = troubleOf(*shared, calls);
   report.ok = report.error.empty();
   co_return report;
 }

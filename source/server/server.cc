@@ -321,51 +321,6 @@ rt::Task<void> Server::serve() {
   reactor_->stop();
 }
 
-rt::Task<void> Server::shutDown() {
-  state_ = admin::State::draining;
-  const uint64_t drain_ms = options_.drain_time_s.has_value()
-                                ? uint64_t{*options_.drain_time_s} * 1000
-                                : config_.snapshot->runtime.drain_time_ms;
-  if (!shards_.empty()) {
-    say(telemetry::LogLevel::info, "draining");
-    std::vector<shard::Drain> drains(shards_.size());
-    const uint64_t deadline_ns = reactor_->now().ns + drain_ms * base::kMillisecond_ns;
-    for (shard::Drain& call : drains) {
-      call.deadline_ns = deadline_ns;
-    }
-    co_await callAll(drains);
-  }
-  // What still asks the shards ends before they do.
-  co_await refresher_->shutdown();
-  tasks_->cancelAll();
-  if (admin_ != nullptr) {
-    co_await admin_->stop();
-  }
-  co_await tasks_->join();
-  uint64_t lost = 0;
-  if (!shards_.empty()) {
-    for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
-      std::vector<shard::Stop> stops(shards_.size());
-      for (shard::Stop& call : stops) {
-        call.phase = phase;
-      }
-      co_await callAll(stops);
-      for (const shard::Stop& call : stops) {
-        lost += call.invalidations_lost;
-      }
-    }
-  }
-  co_await resolver_->stop();
-  signals_->cancelAll();
-  co_await signals_->join();
-  if (lost > 0) {
-    say(telemetry::LogLevel::error,
-        "stopped; " + std::to_string(lost) + " invalidations could not be made durable, see above");
-  } else {
-    say(telemetry::LogLevel::info, "stopped");
-  }
-}
-
 rt::Task<void> Server::callOne(uint16_t shard, rt::CallHeader* call) {
   static_cast<void>(co_await peers_->call(base::ShardId{shard}, *call));
 }

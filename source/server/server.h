@@ -100,7 +100,10 @@ class Server final : public admin::Control, public upstream::EndpointSink {
   rt::Task<void> housekeeping();
   rt::Task<void> logLoop();
   void drainLogs();
+  // ending.cc
   rt::Task<void> shutDown();
+  rt::Task<void> endAll();
+  [[noreturn]] void leave(const std::string& why);
   void fail(const std::string& sentence);
   void say(telemetry::LogLevel level, const std::string& text);
   uint16_t shardCount() const { return static_cast<uint16_t>(shards_.size()); }

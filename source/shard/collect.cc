@@ -56,6 +56,11 @@ void addStripe(cache::Stripe& stripe, CacheReport& report) {
   report.stripe.over_write_budget += stripe.stats().over_write_budget;
   report.stripe.hit_for_miss += stripe.stats().hit_for_miss;
   report.stripe.purges += stripe.stats().purges;
+  report.stripe.purges_late += stripe.stats().purges_late;
+  report.stripe.purges_refused += stripe.stats().purges_refused;
+  report.snapshots_saved += store.snapshotStats().saved;
+  report.snapshots_failed += store.snapshotStats().failed;
+  report.snapshots_late += store.snapshotStats().late;
   report.stripe.fills_purged += stripe.stats().fills_purged;
   report.stripe.invalidations += stripe.stats().invalidations;
   report.stripe.invalidations_widened += stripe.stats().invalidations_widened;

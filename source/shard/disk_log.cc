@@ -94,4 +94,14 @@ void DiskLog::invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
   write(telemetry::LogLevel::error, line);
 }
 
+void DiskLog::notStopped(uint16_t disk, uint32_t stripes) {
+  telemetry::LogLine line;
+  nameDisk(disk, line);
+  line << " does not answer: " << stripes
+       << " stripes are left as a kill would leave them, and the next start reads what is newer "
+          "than "
+          "their last snapshot";
+  write(telemetry::LogLevel::error, line);
+}
+
 }  // namespace shard

@@ -25,6 +25,7 @@ class DiskLog final : public store::DiskEvents {
   void notRecovered(uint16_t disk, uint32_t stripe, const base::Error& error) override;
   void invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
                          const base::Error& error) override;
+  void notStopped(uint16_t disk, uint32_t stripes) override;
 
  private:
   void write(telemetry::LogLevel level, const telemetry::LogLine& line);

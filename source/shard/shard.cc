@@ -240,11 +240,20 @@ rt::Task<void> Shard::stop(Stop* call) {
     co_await sessions_.join();
     co_return;
   }
+  const base::MonoTime deadline = reactor_.now() + kStopPatience_ns;
   for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
     if (cache != nullptr) {
-      co_await cache->stop();
+      cache->beginStop();
+    }
+  }
+  for (const std::unique_ptr<cache::ShardCache>& cache : caches_) {
+    if (cache != nullptr) {
+      call->stripes_hung += co_await cache->stop(deadline);
       call->invalidations_lost += cache->invalidationsLost();
     }
+  }
+  if (call->stripes_hung > 0) {
+    co_return;
   }
   co_await reader_.stop();
   co_await clusters_.shutdown();

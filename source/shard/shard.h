@@ -47,6 +47,8 @@ class Shard {
   // Begins to recover the stripes. The shard answers the calls of the control thread when that is
   // done, or has taken kStartPatience_ns: from then on it goes on while requests are answered.
   static constexpr uint64_t kStartPatience_ns = base::kSecond_ns;
+  // How long stopping waits for disks.
+  static constexpr uint64_t kStopPatience_ns = 20 * base::kSecond_ns;
   rt::Task<void> start();
 
   rt::Reactor& reactor() { return reactor_; }

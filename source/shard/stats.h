@@ -77,6 +77,9 @@ struct CacheReport {
   uint64_t label_filter_bytes = 0;
   uint64_t label_filters_refused = 0;
   uint64_t invalidations_not_durable = 0;
+  uint64_t snapshots_saved = 0;
+  uint64_t snapshots_failed = 0;
+  uint64_t snapshots_late = 0;
   uint64_t disk_capacity_bytes = 0;
   uint64_t disk_used_bytes = 0;  // segments that are not free
   uint64_t segments_free = 0;

@@ -210,8 +210,12 @@ rt::Task<void> CacheWorld::starting(Shard* shard) {
   co_await shard->caches[0]->awaitRecovery(base::kNever);
 }
 
-rt::Task<void> CacheWorld::stopping(Shard* shard) {
-  co_await shard->caches[0]->stop();
+rt::Task<void> CacheWorld::stopping(Shard* shard, bool* ended) {
+  const uint32_t hung = co_await shard->caches[0]->stop(shard->reactor.now() + stop_patience_ns);
+  stripes_hung += hung;
+  if (ended != nullptr) {
+    *ended = true;
+  }
 }
 
 void CacheWorld::finish() {
@@ -224,10 +228,10 @@ void CacheWorld::finish() {
   CHECK(ended);
 }
 
-void CacheWorld::startStop() {
+void CacheWorld::startStop(bool* ended) {
   stopped_ = true;
   for (const std::unique_ptr<Shard>& shard : shards_) {
-    CHECK(shard->tasks.spawn(stopping(shard.get())));
+    CHECK(shard->tasks.spawn(stopping(shard.get(), ended)));
   }
 }
 
@@ -240,6 +244,14 @@ uint64_t CacheWorld::fetches() const {
   uint64_t sum = 0;
   for (const std::unique_ptr<Shard>& shard : shards_) {
     sum += shard->origin->fetches;
+  }
+  return sum;
+}
+
+uint64_t CacheWorld::inKernel() const {
+  uint64_t sum = 0;
+  for (const std::unique_ptr<Shard>& shard : shards_) {
+    sum += shard->host.engine().inFlight();
   }
   return sum;
 }

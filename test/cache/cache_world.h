@@ -125,6 +125,16 @@ class CacheWorld {
   Got get(const Get& get, uint16_t shard = 0);
   bool purge(const std::string& path, bool soft = false);
   void startPurge(const std::string& path, bool soft, bool* done);
+  // As the call ends.
+  struct PurgeOutcome {
+    bool ended = false;
+    base::Code code = base::Code::ok;
+    bool in_force = true;
+    uint64_t took_ns = 0;
+  };
+  enum class What : uint8_t { key, tag, everything };
+  // `name`: a path, or a tag; of everything, a path in the stripe that is meant.
+  void startPurgeOf(What what, const std::string& name, PurgeOutcome* outcome);
   bool purgeAll();
   // In every stripe; the number of objects, or nothing if one failed.
   std::optional<uint64_t> purgeSelected(const store::Selector& selector, bool soft = false);
@@ -153,7 +163,9 @@ class CacheWorld {
 
   // Stops everything and checks that nothing is left: the destructors of groups and budgets do.
   void stop();
-  void startStop();
+  void startStop(bool* ended = nullptr);
+  uint64_t stop_patience_ns = 1000 * base::kSecond_ns;
+  uint32_t stripes_hung = 0;  // when it was over
 
   ScriptedOrigin& origin(uint16_t shard = 0) { return *shards_[shard]->origin; }
   uint64_t fetches() const;
@@ -161,6 +173,7 @@ class CacheWorld {
   ShardCache& cache(uint16_t shard = 0) { return *shards_[shard]->caches[0]; }
   rt::BufferPool& pool(uint16_t shard = 0) { return shards_[shard]->pool; }
   uint64_t inFlight() const;
+  uint64_t inKernel() const;  // operations
   std::string keyOf(const std::string& path) const { return "http://h" + path; }
   Stripe& stripeOf(const std::string& path);
   std::optional<store::Entry> entry(const std::string& path);
@@ -195,7 +208,7 @@ class CacheWorld {
   };
   store::StripeFiles openFiles(uint16_t disk, uint32_t stripe);
   rt::Task<void> starting(Shard* shard);
-  rt::Task<void> stopping(Shard* shard);
+  rt::Task<void> stopping(Shard* shard, bool* ended);
   rt::Task<void> detaching(Shard* shard, StripeRange range);
   rt::Task<void> invalidating(Shard* shard, std::string path, bool* found);
   rt::Task<void> invalidatingOften(Shard* shard, std::string path, store::Entry stored,
@@ -205,6 +218,7 @@ class CacheWorld {
                          Came whole, Got* got);
   rt::Task<bool> filling(Shard* shard, const Get& get, const Keys& keys, FillRequest& request,
                          const LookupResult& seen, Got* got);
+  rt::Task<void> purgingOf(Shard* shard, What what, std::string name, PurgeOutcome* outcome);
   rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);
   rt::Task<void> purgingAll(Shard* shard, uint16_t stripe, bool* done);
   rt::Task<void> purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged, bool* done);

@@ -83,6 +83,29 @@ void CacheWorld::invalidateOften(const std::string& path, store::Entry stored, s
   finish();
 }
 
+rt::Task<void> CacheWorld::purgingOf(Shard* shard, What what, std::string name,
+                                     PurgeOutcome* outcome) {
+  co_await rt::Yield();  // started from outside, the clock may be that of the last turn
+  const base::MonoTime begun = shard->reactor.now();
+  const store::Selector selector = selectTag(name, shared_->hash_seed);
+  const std::string key = keyOf(name);
+  PurgeCall call;
+  call.stripe = what == What::tag ? 0 : base::index(shared_->stripeOf(key, false));
+  call.everything = what == What::everything;
+  call.selector = what == What::tag ? &selector : nullptr;
+  call.hash = shared_->hash(key);
+  call.key = key;
+  co_await shard->caches[0]->call(base::StripeId{call.stripe}, call);
+  outcome->ended = true;
+  outcome->code = call.error.code;
+  outcome->in_force = call.in_force;
+  outcome->took_ns = shard->reactor.now().ns - begun.ns;
+}
+
+void CacheWorld::startPurgeOf(What what, const std::string& name, PurgeOutcome* outcome) {
+  CHECK(shards_[0]->tasks.spawn(purgingOf(shards_[0].get(), what, name, outcome)));
+}
+
 rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
                                         bool* done) {
   const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));

@@ -209,6 +209,7 @@ class ProxyCampaign {
       disk.read_error = weight(ends_, kAlways);
       disk.write_error = weight(ends_, kAlways);
       disk.sync_error = weight(ends_, kAlways / 2);
+      disk.hang = weight(ends_, 100'000);
       world_.setDisk(disk);
     }
     node_->stop(kLong_ns);
@@ -216,6 +217,7 @@ class ProxyCampaign {
       ledger_.forget();
       losses_++;
     }
+    hung_ += node_->stripesHung() > 0 ? 1 : 0;
     world_.setDisk(withoutHang(world_.options().disk));
   }
 
@@ -302,7 +304,8 @@ class ProxyCampaign {
     judge_.say("asked " + std::to_string(sum.asked) + ", answered " + std::to_string(sum.answered) +
                ", hits " + std::to_string(sum.hits) + ", errors " + std::to_string(sum.errors) +
                ", cut " + std::to_string(sum.cut) + ", losses " + std::to_string(losses_) +
-               ", lives " + std::to_string(next_process_ - kFirstProcess) + ", virtual seconds " +
+               ", hung " + std::to_string(hung_) + ", lives " +
+               std::to_string(next_process_ - kFirstProcess) + ", virtual seconds " +
                std::to_string(const_cast<SimWorld&>(world_).now().ns / base::kSecond_ns));
   }
 
@@ -317,6 +320,7 @@ class ProxyCampaign {
   uint32_t endpoints_;
   base::Random ends_;  // of lives
   uint64_t losses_ = 0;
+  uint64_t hung_ = 0;  // stops that left a disk behind
   std::vector<std::shared_ptr<const config::Snapshot>> configs_;
   ProxyNode::Spec spec_;
   uint32_t next_process_ = kFirstProcess;

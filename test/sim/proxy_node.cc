@@ -222,13 +222,21 @@ std::vector<shard::ShardStats> ProxyNode::collect(uint64_t limit_ns) {
   return stats;
 }
 
+// Those that have not stopped yet.
 rt::Task<void> ProxyNode::stopAll() {
   for (const uint8_t phase : {uint8_t{1}, uint8_t{2}}) {
     std::vector<shard::Stop> calls(spec_.shards);
-    const auto prepare = [phase](shard::Stop& call) { call.phase = phase; };
-    co_await callAll(calls, prepare);
+    rt::TaskGroup group(control_->reactor, spec_.shards);
+    for (uint16_t i = 0; i < spec_.shards; i++) {
+      calls[i].phase = phase;
+      if (!members_[i]->shard->stopped()) {
+        CHECK(group.spawn(callOne(i, &calls[i])));
+      }
+    }
+    co_await group.join();
     for (const shard::Stop& call : calls) {
-      invalidations_lost_ += call.invalidations_lost;
+      invalidations_lost_ += control_->host.killed() ? 0 : call.invalidations_lost;
+      stripes_hung_ += call.stripes_hung;
     }
   }
 }
@@ -237,6 +245,10 @@ void ProxyNode::stop(uint64_t limit_ns) {
   waitForControl(limit_ns, "a call of the control thread was never answered");
   CHECK(control_->tasks.spawn(stopAll()));
   waitForControl(limit_ns, "the shards did not stop");
+  if (stripes_hung_ > 0) {
+    kill(limit_ns);
+    return;
+  }
   teardown(limit_ns);
 }
 

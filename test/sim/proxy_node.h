@@ -56,10 +56,12 @@ class ProxyNode {
   ~ProxyNode();
 
   // Each runs the world until it is done, `limit_ns` of virtual time at most, or fails the judge.
+  // Where a disk does not answer, stop() leaves as the server does: the process ends.
   void start(uint64_t limit_ns);
   void stop(uint64_t limit_ns);
   // By stop(): invalidations that it said the next process may undo.
   uint64_t invalidationsLost() const { return invalidations_lost_; }
+  uint32_t stripesHung() const { return stripes_hung_; }
   // As a process that dies: nothing it does afterwards has an effect. Its coroutines unwind.
   void kill(uint64_t limit_ns);
 
@@ -117,6 +119,7 @@ class ProxyNode {
   std::vector<std::unique_ptr<cache::CacheShared>> caches_;
   std::vector<int> files_;
   uint64_t invalidations_lost_ = 0;
+  uint32_t stripes_hung_ = 0;
 };
 
 }  // namespace sim

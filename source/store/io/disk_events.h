@@ -27,6 +27,8 @@ class DiskEvents {
   // back what they ended.
   virtual void invalidationsLost(uint16_t disk, uint32_t stripe, uint64_t count,
                                  const base::Error& error) = 0;
+  // The process ends without so many of its stripes: it does not answer.
+  virtual void notStopped(uint16_t disk, uint32_t stripes) = 0;
 };
 
 }  // namespace store

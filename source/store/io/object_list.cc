@@ -10,7 +10,7 @@ namespace store {
 rt::Task<base::Result<RecordRef>> StripeStore::readCurrent(LineAt at, rt::CancelScope& scope) {
   const std::optional<Entry> entry = shared_.index->find(at.line.hash());
   if (entry.has_value() && entry->inBuffer()) {
-    static_cast<void>(co_await log_->flush());
+    static_cast<void>(co_await log_->flush(reactor_.now() + kDiskPatience_ns));
   }
   const Location place{at.segment.sequence, at.segment.segment, at.line.offset_units,
                        at.line.length_units};

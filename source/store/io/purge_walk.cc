@@ -13,6 +13,8 @@ struct StripeStore::Walk {
   bool soft = false;
   LogPosition before;
   uint64_t purged = 0;
+  std::vector<OpenedSegment> older;  // segments on the disk that may have the label
+  size_t next = 0;                   // of these: the first that has not been looked at
   bool lost = false;                 // a segment was given up: what was in it is not known
   std::vector<base::Hash128> taken;  // what is to be journaled by key
 };
@@ -46,19 +48,20 @@ rt::Task<base::Result<uint64_t>> StripeStore::purgeSelected(Selector selector, b
           recent.push_back(LineAt{segment, line});
         }
       });
-  std::vector<OpenedSegment> older;
   for (uint32_t i = 0; i < shared_.table->count(); i++) {
     const OpenedSegment segment{i, shared_.table->sequence(i)};
     if (segment.sequence != 0 && !log_->isRecent(i) &&
         filters_.mayHave(i, segment.sequence, walk.selector.label)) {
       purge_stats_.segments_unfiltered += filters_.has(i, segment.sequence) ? 0 : 1;
-      older.push_back(segment);
+      walk.older.push_back(segment);
     }
   }
+  walking_.push_back(&walk);
   co_await takeLines(walk, recent);
-  for (const OpenedSegment& segment : older) {
-    co_await walkSegment(walk, segment);
+  for (; walk.next < walk.older.size(); walk.next++) {
+    co_await walkSegment(walk, walk.older[walk.next]);
   }
+  std::erase(walking_, &walk);
   if (!walk.selector.key_prefix.empty()) {
     co_await walkFree(walk);
   }
@@ -125,11 +128,7 @@ rt::Task<void> StripeStore::walkSegment(Walk& walk, OpenedSegment segment) {
     co_return;
   }
   if (!contents.ok()) {
-    // Nobody can say what is in it, so nothing of it is served any more.
-    shared_.table->setSequence(segment.segment, 0);
-    filters_.drop(segment.segment);
-    purge_stats_.segments_lost++;
-    walk.lost = true;
+    giveUp(walk, segment);
     co_return;
   }
   purge_stats_.lines += contents.value().entries.size();
@@ -141,6 +140,25 @@ rt::Task<void> StripeStore::walkSegment(Walk& walk, OpenedSegment segment) {
   });
   co_await rt::NextTurn();
   co_await takeLines(walk, lines);
+}
+
+// Nobody can say what is in it, so nothing of it is served any more.
+void StripeStore::giveUp(Walk& walk, OpenedSegment segment) {
+  shared_.table->setSequence(segment.segment, 0);
+  filters_.drop(segment.segment);
+  purge_stats_.segments_lost++;
+  walk.lost = true;
+}
+
+void StripeStore::dropUnwalked() {
+  for (Walk* walk : walking_) {
+    for (size_t i = walk->next; i < walk->older.size(); i++) {
+      const OpenedSegment segment = walk->older[i];
+      if (shared_.table->sequence(segment.segment) == segment.sequence) {
+        giveUp(*walk, segment);
+      }
+    }
+  }
 }
 
 rt::Task<void> StripeStore::takeLines(Walk& walk, const std::vector<LineAt>& lines) {

@@ -77,7 +77,9 @@ rt::Task<base::Status> SnapshotFiles::save(SnapshotHeader header, std::vector<ui
   header.number = ++number_;
   const int fd = fds_[header.number % 2];
   SnapshotEncoder encoder(header, std::move(sequences), index, salt_);
-  for (uint64_t offset = 0; encoder.next(block); offset += kSnapshotBlockBytes) {
+  // Who was told to stop does not touch the index any more: another may be scanning it.
+  for (uint64_t offset = 0; !scope.requested() && encoder.next(block);
+       offset += kSnapshotBlockBytes) {
     size_t done = 0;
     while (done < block.size()) {
       const rt::IoResult result =
@@ -89,6 +91,10 @@ rt::Task<base::Status> SnapshotFiles::save(SnapshotHeader header, std::vector<ui
       }
       done += static_cast<size_t>(result.result);
     }
+    blocks_written_++;
+  }
+  if (scope.requested()) {
+    co_return base::Error{base::Code::cancelled, base::Blame::self};
   }
   const rt::IoResult synced =
       co_await rt::FileOp(rt::OpKind::fsync, fd, {}, 0, false, scope, base::kNever);

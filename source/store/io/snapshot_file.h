@@ -33,6 +33,9 @@ class SnapshotFiles {
   uint64_t number() const { return number_; }
   const SnapshotHeader& loaded() const { return loaded_; }
 
+  // Blocks that were ever written: whether one that takes long gets anywhere.
+  uint64_t blocksWritten() const { return blocks_written_; }
+
  private:
   rt::Task<base::Result<bool>> readBlock(int fd, uint32_t index, std::span<std::byte> into,
                                          rt::CancelScope& scope);
@@ -42,6 +45,7 @@ class SnapshotFiles {
   rt::BufferPool& pool_;
   std::array<int, 2> fds_;
   uint32_t salt_;
+  uint64_t blocks_written_ = 0;
   uint64_t number_ = 0;  // of the newest there is
   SnapshotHeader loaded_;
 };

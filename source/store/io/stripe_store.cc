@@ -11,6 +11,16 @@ constexpr uint32_t kEpochSlack_s = 86400;
 
 }  // namespace
 
+struct StripeStore::Saving {
+  explicit Saving(rt::CancelScope& parent) : scope(parent) {}
+  rt::CancelScope scope;
+  bool scans = false;  // it has its turn at the index
+  bool ended = false;
+  bool given_up = false;
+  base::Status status = base::Unit{};
+  rt::WaitQueue end;
+};
+
 base::Result<std::unique_ptr<StripeShared>> makeStripeShared(const StripeFiles& files,
                                                              uint64_t capacity_objects,
                                                              uint32_t now_s) {
@@ -37,7 +47,7 @@ StripeStore::StripeStore(rt::Reactor& reactor, RecordReader& reader, StripeShare
       filters_(shared.table->capacity(), shared.filter_bytes),
       journal_(shared.files.journal_fds, shared.files.data_fd, shared.files.superblock.salt()),
       snapshots_(reader.pool(), shared.files.snapshot_fds, shared.files.superblock.salt()),
-      background_(reactor, 3) {}
+      background_(reactor, 4) {}
 
 StripeStore::~StripeStore() = default;
 
@@ -54,7 +64,8 @@ rt::Task<void> StripeStore::stop() {
   }
   co_await log_->stop();
   rt::CancelScope never;
-  base::Status saved = co_await save(never);
+  Saving last(never);
+  base::Status saved = co_await save(last);
   if (!saved.ok()) {
     co_return;  // the next start reads the footers instead
   }
@@ -76,7 +87,8 @@ void StripeStore::forgetCut() {
   }
 }
 
-rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
+rt::Task<base::Status> StripeStore::save(Saving& saving) {
+  rt::CancelScope& scope = saving.scope;
   const uint64_t records = log_->stats().appended_records;
   SnapshotHeader header;
   header.bucket_count = shared_.index->bucketCount();
@@ -99,9 +111,12 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   if (!turn.ok()) {
     co_return turn;
   }
+  saving.scans = true;
   base::Status saved =
       co_await snapshots_.save(header, std::move(sequences), *shared_.index, scope);
-  scans_.release(1);
+  if (std::exchange(saving.scans, false)) {
+    scans_.release(1);
+  }
   if (saved.ok()) {
     saved_records_ = records;
     saved_purges_ = header.journal_number;
@@ -109,17 +124,45 @@ rt::Task<base::Status> StripeStore::save(rt::CancelScope& scope) {
   co_return saved;
 }
 
+rt::Task<void> StripeStore::saveInBackground(Saving* saving) {
+  saving->status = co_await save(*saving);
+  saving->ended = true;
+  saving->end.wakeAll();
+  if (saving->given_up) {
+    saving_.reset();
+  }
+}
+
+// A disk that hangs keeps the snapshot's memory, and nobody else: it is given up, and no other is
+// begun before the disk has let go of it.
 rt::Task<void> StripeStore::snapshotLoop() {
   rt::CancelScope& scope = background_.scope();
   while (co_await rt::Sleep(reactor_.now() + kSnapshotEvery_ns, scope)) {
     shared_.index->advanceEpoch(static_cast<uint32_t>(reactor_.turn().wall.s),
                                 shared_.index->bucketCount());
-    if (log_->stats().appended_records != saved_records_ ||
-        journal_.nextNumber() != saved_purges_) {
-      base::Status saved = co_await save(scope);
-      if (!saved.ok() && scope.requested()) {
-        co_return;
-      }
+    if (saving_ != nullptr || (log_->stats().appended_records == saved_records_ &&
+                               journal_.nextNumber() == saved_purges_)) {
+      continue;
+    }
+    saving_ = std::make_unique<Saving>(scope);
+    Saving& saving = *saving_;
+    const bool spawned = background_.spawn(saveInBackground(&saving));
+    CHECK(spawned);
+    uint64_t written = UINT64_MAX;
+    while (!saving.ended && !scope.requested() && written != snapshots_.blocksWritten()) {
+      written = snapshots_.blocksWritten();
+      static_cast<void>(co_await saving.end.wait(scope, reactor_.now() + kSnapshotPatience_ns));
+    }
+    if (saving.ended) {
+      (saving.status.ok() ? snapshot_stats_.saved : snapshot_stats_.failed)++;
+      saving_.reset();
+      continue;
+    }
+    saving.given_up = true;
+    snapshot_stats_.late += scope.requested() ? 0 : 1;
+    saving.scope.request();
+    if (std::exchange(saving.scans, false)) {
+      scans_.release(1);
     }
   }
 }

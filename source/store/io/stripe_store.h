@@ -67,6 +67,8 @@ class StripeStore final : private PurgeNotes {
   static constexpr uint32_t kListSegments = 8;      // read for one page
   static constexpr uint32_t kJournalBatch = 16384;  // records of one append
   static constexpr uint64_t kSnapshotEvery_ns = 60 * base::kSecond_ns;
+  // Without a block that is written; less than purges wait, which need the index too.
+  static constexpr uint64_t kSnapshotPatience_ns = 15 * base::kSecond_ns;
   static constexpr uint32_t kHeaderReads = 32;  // at once, during recovery
   static constexpr size_t kMaxDropped = 65536;
   static constexpr uint64_t kScrubEvery_ns = 60 * base::kSecond_ns;  // a pass begins, at most
@@ -120,10 +122,15 @@ class StripeStore final : private PurgeNotes {
   rt::Task<base::Result<uint64_t>> purgeSelected(Selector selector, bool soft,
                                                  rt::CancelScope& scope);
 
+  // For purges that a disk keeps waiting: what they have not looked at is given up, so that they
+  // are in force.
+  void dropUnwalked();
+
   rt::Task<base::Result<ListPage>> list(ListQuery query, rt::CancelScope& scope);
 
   const LabelFilters& filters() const { return filters_; }
   const PurgeStats& purgeStats() const { return purge_stats_; }
+  const SnapshotStats& snapshotStats() const { return snapshot_stats_; }
 
   // scrub.cc. 0, as at first: not at all.
   void setScrubRate(uint64_t bytes_per_s);
@@ -150,8 +157,11 @@ class StripeStore final : private PurgeNotes {
                                       rt::CancelScope& scope);
   rt::Task<base::Status> readSegment(uint32_t segment, RecoveryMerge& merge, RecoveryReport& report,
                                      rt::CancelScope& scope);
-  rt::Task<base::Status> save(rt::CancelScope& scope);
+  // A snapshot. Who waits for it may leave first; it ends when the kernel lets it.
+  struct Saving;
+  rt::Task<base::Status> save(Saving& saving);
   rt::Task<void> snapshotLoop();
+  rt::Task<void> saveInBackground(Saving* saving);
   rt::Task<uint64_t> eraseBefore(LogPosition before);
   void startLog(uint64_t life);
   void applyDropped();
@@ -166,6 +176,7 @@ class StripeStore final : private PurgeNotes {
   rt::Task<void> takeLines(Walk& walk, const std::vector<LineAt>& lines);
   rt::Task<void> takeByKey(Walk* walk, const std::vector<LineAt>* lines, size_t first);
   void take(Walk& walk, const LineAt& line);
+  void giveUp(Walk& walk, OpenedSegment segment);
   rt::Task<base::Result<Contents>> contentsOf(OpenedSegment segment, rt::CancelScope& scope);
   rt::Task<base::Status> journalWalk(Walk& walk, rt::CancelScope& scope);
   // object_list.cc
@@ -187,6 +198,7 @@ class StripeStore final : private PurgeNotes {
   PurgeStats purge_stats_;
   std::map<uint64_t, size_t> walked_;  // sequences of segments without a footer: lines they had
   rt::Credits walks_{kWalks};
+  std::vector<Walk*> walking_;
   JournalFile journal_;
   SnapshotFiles snapshots_;
   PurgeSet purges_;
@@ -197,7 +209,9 @@ class StripeStore final : private PurgeNotes {
   std::unique_ptr<SegmentAllocator> allocator_;
   std::unique_ptr<StripeLog> log_;
   rt::TaskGroup background_;
-  rt::Credits scans_{1};                 // the index can be scanned by one at a time
+  rt::Credits scans_{1};  // the index can be scanned by one at a time
+  std::unique_ptr<Saving> saving_;
+  SnapshotStats snapshot_stats_;
   uint64_t saved_records_ = UINT64_MAX;  // appended when the last snapshot was saved
   uint64_t saved_purges_ = 0;            // the journal's next number then
   uint64_t scrub_rate_ = 0;

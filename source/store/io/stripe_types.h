@@ -46,6 +46,12 @@ struct PurgeStats {
   uint64_t keys_read = 0;            // records read for their keys
 };
 
+struct SnapshotStats {
+  uint64_t saved = 0;
+  uint64_t failed = 0;
+  uint64_t late = 0;  // given up at kSnapshotPatience_ns
+};
+
 struct ScrubStats {
   uint64_t passes = 0;  // over everything
   uint64_t records = 0;

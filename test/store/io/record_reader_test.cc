@@ -25,6 +25,7 @@ class Events final : public DiskEvents {
   void recovered(uint16_t, uint32_t, const RecoveryReport&, uint64_t) override {}
   void notRecovered(uint16_t, uint32_t, const base::Error&) override {}
   void invalidationsLost(uint16_t, uint32_t, uint64_t, const base::Error&) override {}
+  void notStopped(uint16_t, uint32_t) override {}
   std::string log;
 };
 
