@@ -133,7 +133,8 @@ rt::Task<void> StripeLog::findReplaced(rt::CancelScope& scope) {
   replaced_.clear();
   bool all = true;
   for (uint32_t segment = 0; segment < allocator_.end() && !scope.requested(); segment++) {
-    const OpenedSegment at{segment, table_.sequence(segment)};
+    // Also what has been freed since blankUnused(), and is not written over.
+    const OpenedSegment at{segment, allocator_.onDisk(segment)};
     if (at.sequence == 0 || at.sequence >= first_of_life_) {
       continue;
     }

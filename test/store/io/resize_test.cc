@@ -207,5 +207,61 @@ TEST_P(Resized, NothingComesBack) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Resized, testing::Range(uint64_t{1}, uint64_t{9}));
 
+// While a log becomes longer or shorter the process is killed, or the power fails. What was
+// replaced stays so, where only the process died; what was purged stays so in any case.
+class KilledWhileResizing : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(KilledWhileResizing, NothingComesBack) {
+  base::Random random(GetParam() ^ 0x6b696c6cULL);
+  StripeWorld world(GetParam(), sim::Options(), cutInto(24));
+  std::map<uint64_t, uint64_t> newest;
+  std::map<uint64_t, uint64_t> purged;  // versions up to this one
+  uint64_t version = 0;
+  bool power = false;
+  uint32_t found_in_all = 0;
+  uint32_t halfway = 0;
+  for (uint32_t era = 0; era < 24; era++) {
+    Life life(world);
+    ASSERT_TRUE(life.recover().ok());
+    for (uint64_t number = 0; number < 400; number++) {
+      const std::optional<FoundRecord> found = life.read(keyOf(number));
+      if (!found.has_value()) {
+        continue;
+      }
+      ASSERT_GT(found->version, purged[number]) << "era " << era << ", key " << number;
+      ASSERT_TRUE(power || found->version == newest[number]) << "era " << era << ", key " << number;
+      newest[number] = found->version;
+      found_in_all++;
+    }
+    for (uint32_t i = 0; i < 150; i++) {
+      const uint64_t number = random.below(400);
+      newest[number] = ++version;
+      append(life, number, version);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+      const uint64_t number = random.below(400);
+      ASSERT_TRUE(life.purge(keyOf(number)).ok());
+      purged[number] = version;
+    }
+    life.flush();
+    const auto segments = static_cast<uint32_t>(random.between(kMinSegments, kMost));
+    const bool longer = segments > world.cut.segments;
+    world.cut.segments = std::max(world.cut.segments, segments);
+    bool done = false;
+    life.startResize(segments, &done);
+    life.runFor(random.below(60 * base::kMillisecond_ns));
+    halfway += done ? 0 : 1;
+    power = random.chance(1, 3);
+    const bool told = done && !longer && random.chance(1, 2);
+    life.die(power);
+    if (told) {
+      truncate(world, segments);
+    }
+  }
+  EXPECT_GT(found_in_all, 100U);
+  EXPECT_GT(halfway, 0U);
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, KilledWhileResizing, testing::Range(uint64_t{1}, uint64_t{13}));
+
 }  // namespace
 }  // namespace store
