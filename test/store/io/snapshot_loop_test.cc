@@ -1,5 +1,5 @@
-// Goal: a snapshot that a disk keeps waiting is given up and counted, and is in nobody's way. Method:
-// a stripe on a simulated disk that hangs from any moment of a snapshot on.
+// Goal: a snapshot that a disk keeps waiting is given up and counted, and is in nobody's way.
+// Method: a stripe on a simulated disk that hangs from any moment of a snapshot on.
 #include <gtest/gtest.h>
 
 #include <optional>
