@@ -184,7 +184,7 @@ rt::Task<void> Fill::run() {
   wake();
 }
 
-// Decides on a response. again: `kind` says what is asked for now.
+// Decides on a response. again: `kind` says what to ask for next.
 rt::Task<Fill::Step> Fill::takeResponse(policy::FetchKind& kind, policy::Exchange exchange,
                                         OriginStream& stream) {
   const http::ResponseHead& response = stream.head();
