@@ -210,7 +210,24 @@ void UringEngine::fill(io_uring_sqe* sqe, rt::Op& op) {
   io_uring_sqe_set_data64(sqe, reinterpret_cast<uint64_t>(&op));
 }
 
+// Before everything else: sends do their work while they are submitted, and the peer can begin its
+// own meanwhile.
+void UringEngine::ringDoorbells() {
+  for (base::ShardId peer : rings_) {
+    const int fd = doorbells_.get(peer);
+    if (fd >= 0) {
+      io_uring_sqe* sqe = nextSqe();
+      io_uring_prep_msg_ring(sqe, fd, 0, kDoorbell, 0);
+      io_uring_sqe_set_data64(sqe, kIgnored);
+      sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+      stats_.doorbells_rung++;
+    }
+  }
+  rings_.clear();
+}
+
 void UringEngine::flushQueued() {
+  ringDoorbells();
   uint64_t batch = 0;
   uint32_t unsubmitted = 0;
   while (rt::Op* op = queued_.pop()) {
@@ -240,17 +257,6 @@ void UringEngine::flushQueued() {
     }
   }
   cancels_.clear();
-  for (base::ShardId peer : rings_) {
-    const int fd = doorbells_.get(peer);
-    if (fd >= 0) {
-      io_uring_sqe* sqe = nextSqe();
-      io_uring_prep_msg_ring(sqe, fd, 0, kDoorbell, 0);
-      io_uring_sqe_set_data64(sqe, kIgnored);
-      sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-      stats_.doorbells_rung++;
-    }
-  }
-  rings_.clear();
   stats_.submissions += batch;
   stats_.submission_batch_max =
       std::max(stats_.submission_batch_max, std::min<uint64_t>(batch, options_.submit_batch));

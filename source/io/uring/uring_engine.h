@@ -72,6 +72,7 @@ class UringEngine final : public rt::IoEngine {
   io_uring_sqe* nextSqe();
   void fill(io_uring_sqe* sqe, rt::Op& op);
   void useSlot(io_uring_sqe* sqe, const rt::Op& op) const;
+  void ringDoorbells();
   void flushQueued();
   void submit();
   void submitAndLook();
