@@ -57,6 +57,7 @@ struct Subscription {
   uint64_t position = 0;            // bytes of the body that were handed out
   struct FillPart* held = nullptr;  // memory lent with the last pull
   bool leader = false;              // an answer that is not stored is for this one
+  bool awaited = false;             // of the crowd, its first bytes not sent (crowd.h)
   uint8_t interims = 0;             // interim responses that it was given
   bool sliced = false;              // joined before there was a table of slices
 };

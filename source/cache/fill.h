@@ -22,6 +22,7 @@
 
 #include "source/cache/calls.h"
 #include "source/cache/coded_stream.h"
+#include "source/cache/crowd.h"
 #include "source/cache/fill_part.h"
 #include "source/cache/partial.h"
 #include "source/coding/coder.h"
@@ -46,9 +47,6 @@ class Fill final : public rt::FramePooled, private InterimSink {
   static constexpr uint32_t kFirstPart = 64 << 10;   // when the length is not known
   static constexpr size_t kMaxParts = 2;
   static constexpr uint32_t kWaiters = 16384;
-  // Where this many wait for one fill, the first piece of each is short: all see the head soon.
-  static constexpr uint32_t kMany = 16;
-  static constexpr uint32_t kFirstPiece = 16 << 10;
   static constexpr uint64_t kFinishBytes = 32 << 20;
   static constexpr uint32_t kHitForMiss_s = 120;
   static constexpr size_t kMaxInterims = 4;  // further ones are dropped
@@ -91,6 +89,7 @@ class Fill final : public rt::FramePooled, private InterimSink {
   // fill_subscribers.cc
   bool fits(const http::Fields& request) const;
   void wake() { progress_.wakeAll(); }
+  void noLongerAwaited(Subscription& subscription);
   bool abandoned() const;
   // fill.cc
   void onInterim(const http::ResponseHead& head) override;
@@ -244,6 +243,7 @@ class Fill final : public rt::FramePooled, private InterimSink {
 
   std::vector<Subscription*> readers_;
   uint32_t subscribers_ = 0;
+  Crowd crowd_;
   rt::WaitQueue progress_;
 };
 

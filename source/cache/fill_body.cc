@@ -304,17 +304,23 @@ rt::Task<void> Fill::pull(PullCall& call) {
   if (!storing_) {
     wake();  // the fill may wait for this reader
   }
+  if (subscription.position > 0) {
+    noLongerAwaited(subscription);
+  }
   rt::CancelScope never;
   while (true) {
     const uint64_t position = subscription.position;
+    if (position > 0 && !passing_ && crowd_.holdsBack(stripe_.mono())) {
+      static_cast<void>(co_await progress_.wait(never, crowd_.until()));
+      continue;
+    }
     for (FillPart* part : parts_) {
       if (position >= part->offset && position < part->offset + part->length) {
         if (lastPieceWaits(*part)) {
           break;
         }
         const auto from = static_cast<uint32_t>(position - part->offset);
-        const bool first_of_many = position == 0 && subscribers_ >= kMany;
-        const uint32_t most = first_of_many ? kFirstPiece : UINT32_MAX;
+        const uint32_t most = Crowd::most(subscribers_, position == 0);
         const uint32_t bytes = std::min(part->length - from, most);
         part->readers++;
         subscription.held = part;

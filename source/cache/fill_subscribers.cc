@@ -26,6 +26,16 @@ void Fill::subscribe(Subscription& subscription, bool leader) {
   subscription.position = 0;
   readers_.push_back(&subscription);
   subscribers_++;
+  if (!has_head_) {
+    subscription.awaited = true;
+    crowd_.join();
+  }
+}
+
+void Fill::noLongerAwaited(Subscription& subscription) {
+  if (std::exchange(subscription.awaited, false) && crowd_.served()) {
+    wake();
+  }
 }
 
 void Fill::leave(Subscription& subscription) {
@@ -38,6 +48,7 @@ void Fill::leave(Subscription& subscription) {
   readers_.erase(std::find(readers_.begin(), readers_.end(), &subscription));
   subscription.fill = nullptr;
   subscribers_--;
+  noLongerAwaited(subscription);
   // Nobody takes the leader's place: a response that is not stored answers its request, which may
   // have its cookies or credentials. Who else waits is released at the head then.
   if (abandoned()) {

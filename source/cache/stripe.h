@@ -127,13 +127,12 @@ class Stripe {
   uint32_t maxChunkBody() const {
     return store::maxChunkBody(stripe_shared_.files.superblock.segment_bytes);
   }
-  base::MonoTime patience() const { return services_.reactor->now() + store::kDiskPatience_ns; }
+  base::MonoTime mono() const { return services_.reactor->now(); }
+  base::MonoTime patience() const { return mono() + store::kDiskPatience_ns; }
   base::UnixSeconds now() const { return services_.reactor->turn().wall; }
   // Asked once a response: while the disk is out of use, the one who is told yes tries it.
   bool canStore() { return store_.ready() && !stopping_ && store_.log().usable(); }
-  uint64_t nextRuleId() {
-    return store::mix64(++rule_ids_ + (services_.reactor->now().ns << 8)) | 1;
-  }
+  uint64_t nextRuleId() { return store::mix64(++rule_ids_ + (mono().ns << 8)) | 1; }
   // A number that nobody can foresee well, for what need not expire together.
   uint32_t draw() { return static_cast<uint32_t>(nextRuleId() >> 32); }
   // How often a key has been asked of this owner of late; counted for routes with min_uses.

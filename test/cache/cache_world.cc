@@ -407,6 +407,9 @@ rt::Task<void> CacheWorld::reading(Shard* shard, const Get& get, const FillReque
     at = *get.range_first;
     reader.setRange(at, get.range_last);
   }
+  if (get.reads_after_ns > 0) {
+    co_await rt::Sleep(shard->reactor.now() + get.reads_after_ns, scope);
+  }
   while (got->bytes < get.leaves_after) {
     const uint64_t reads = shard->reader.stats().reads;
     const base::Result<std::span<const std::byte>> piece = co_await reader.next(scope);

@@ -56,6 +56,7 @@ class ScriptedOrigin final : public Origin {
 struct Get {
   std::string path = "/";
   std::string fields;           // more of the request's head, each with its line end
+  uint64_t reads_after_ns = 0;  // once it has the head
   uint64_t piece_delay_ns = 0;  // between two pieces that it takes
   uint64_t leaves_after = UINT64_MAX;
   uint64_t leaves_at_head = false;  // before the head is there

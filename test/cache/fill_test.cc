@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <vector>
@@ -140,6 +141,91 @@ TEST_P(Collapsing, ASlowReaderDelaysNobodyAndReadsFromTheDisk) {
   EXPECT_EQ(slow.came, Came::filled);
   EXPECT_EQ(slow.bytes, answer.bytes);
   EXPECT_GE(slow.extents, 8U);
+}
+// Twenty clients who wait for one head, and one of them asks for the body `late_ns` after it.
+struct CrowdOf20 {
+  CrowdOf20(uint16_t shards, uint64_t late_ns) : w(3, onShards(shards), sim::Options()) {
+    answer.bytes = 2 * kMiB;
+    answer.piece_delay_ns = 10 * base::kMillisecond_ns;  // the beginning stays in memory
+    answer.head_delay_ns = 20 * base::kMillisecond_ns;
+    w.setScript(always(answer));
+    for (size_t i = 0; i < 20; i++) {
+      const bool late = i == 7;
+      w.start(static_cast<uint16_t>(i % shards),
+              {.path = "/1",
+               .reads_after_ns = late ? late_ns : 0,
+               .piece_delay_ns = late ? base::kMillisecond_ns : 0},
+              &gots[i]);
+    }
+  }
+  // How many have more than `bytes` of the body.
+  size_t haveMoreThan(uint64_t bytes) const {
+    return static_cast<size_t>(std::count_if(
+        gots.begin(), gots.end(), [bytes](const Got& got) { return got.bytes > bytes; }));
+  }
+  bool allButTheLateHave(uint64_t bytes, uint64_t within_ns) {
+    return w.run([&] { return haveMoreThan(bytes) == 19; }, within_ns);
+  }
+
+  Answer answer;
+  CacheWorld w;
+  std::deque<Got> gots = std::deque<Got>(20);
+};
+
+TEST_P(Collapsing, EverybodyHasItsFirstBytesBeforeAnybodyHasMore) {
+  CrowdOf20 crowd(GetParam(), Crowd::kPatience_ns / 2);
+  const auto somebodyHasMore = [&] { return crowd.haveMoreThan(Crowd::kFirst_bytes) > 0; };
+  ASSERT_TRUE(crowd.w.run([&] { return crowd.gots[7].bytes > 0 || somebodyHasMore(); }));
+  EXPECT_FALSE(somebodyHasMore());
+  crowd.w.finish();
+  EXPECT_EQ(crowd.haveMoreThan(crowd.answer.bytes - 1), 20U);
+  EXPECT_EQ(crowd.w.fetches(), 1U);
+}
+
+TEST_P(Collapsing, WhoDoesNotReadHoldsTheOthersBackForAShortTimeOnly) {
+  CrowdOf20 crowd(GetParam(), 10 * base::kSecond_ns);
+  ASSERT_TRUE(crowd.allButTheLateHave(0, base::kSecond_ns));
+  EXPECT_TRUE(
+      crowd.allButTheLateHave(crowd.answer.bytes - 1, Crowd::kPatience_ns + base::kSecond_ns));
+  EXPECT_EQ(crowd.gots[7].bytes, 0U);
+  crowd.w.finish();
+  EXPECT_EQ(crowd.gots[7].bytes, crowd.answer.bytes);
+}
+
+TEST_P(Collapsing, WhoLeavesWithoutReadingHoldsNobodyBack) {
+  CacheWorld w(4, onShards(GetParam()), sim::Options());
+  Answer answer;
+  answer.bytes = 2 * kMiB;
+  answer.head_delay_ns = 20 * base::kMillisecond_ns;
+  w.setScript(always(answer));
+  std::deque<Got> gots(20);
+  for (size_t i = 0; i < gots.size(); i++) {
+    w.start(static_cast<uint16_t>(i % GetParam()),
+            {.path = "/1", .leaves_after = i % 4 == 1 ? 0 : UINT64_MAX}, &gots[i]);
+  }
+  ASSERT_TRUE(w.run([&] { return gots[0].bytes > 0; }));
+  EXPECT_TRUE(w.run([&] { return gots[0].bytes == answer.bytes; }, Crowd::kPatience_ns / 2));
+  w.finish();
+}
+
+// Clients that keep coming would hold everybody back for ever.
+TEST_P(Collapsing, WhoJoinsAfterTheHeadHoldsNobodyBack) {
+  CacheWorld w(5, onShards(GetParam()), sim::Options());
+  Answer answer;
+  answer.bytes = 2 * kMiB;
+  answer.piece_delay_ns = base::kMillisecond_ns;
+  w.setScript(always(answer));
+  Got first;
+  Got late;
+  w.start(0, {.path = "/1"}, &first);
+  ASSERT_TRUE(w.run([&] { return first.bytes > 0; }));
+  w.start(static_cast<uint16_t>(GetParam() - 1), {.path = "/1", .reads_after_ns = base::kSecond_ns},
+          &late);
+  ASSERT_TRUE(w.run([&] { return late.head.size() > 0; }));
+  EXPECT_TRUE(w.run([&] { return first.bytes == answer.bytes; }, base::kSecond_ns / 2));
+  EXPECT_EQ(late.bytes, 0U);
+  w.finish();
+  EXPECT_EQ(late.bytes, answer.bytes);
 }
 INSTANTIATE_TEST_SUITE_P(OneAndTwoShards, Collapsing, testing::Values(1, 2));
 
