@@ -180,7 +180,8 @@ struct ListedObject {
   std::string tags;  // joined by line feeds
 };
 
-// A page of a stripe's objects, in the order of its log.
+// A page of a stripe's objects, in the order of its log. After this time it is given up.
+inline constexpr uint64_t kListPatience_ns = 30 * base::kSecond_ns;
 struct ListCall : rt::CallHeader {
   ListCall() { rt::CallHeader::verb = cache::verb(Verb::list); }
   uint16_t cache = 0;
@@ -191,7 +192,8 @@ struct ListCall : rt::CallHeader {
   // Reply.
   std::vector<ListedObject> objects;
   std::optional<store::LogPosition> next;  // none: the stripe has no more
-  base::Error error;                       // code ok: done
+  // code ok: done; timeout: the disk did not answer in time; no_capacity: too many wait for it
+  base::Error error;
 };
 
 // After an unsafe request: in force everywhere when the reply comes, durable soon after.

@@ -7,18 +7,6 @@
 #include "source/http/codec.h"
 
 namespace cache {
-namespace {
-
-// Of the content, as the head says it.
-uint64_t lengthOf(const StoredHead& head) {
-  http::ResponseHead parsed;
-  const http::Limits any{UINT32_MAX, UINT16_MAX, UINT32_MAX};
-  const http::ParseOutcome outcome = http::parseResponseHead(head.text, any, parsed);
-  return std::holds_alternative<http::Parsed>(outcome) ? http::contentLength(parsed).value_or(0)
-                                                       : 0;
-}
-
-}  // namespace
 
 rt::Task<base::Result<store::RecoveryReport>> Stripe::start(rt::CancelScope& scope) {
   base::Result<store::RecoveryReport> report = co_await store_.recover(scope);
@@ -322,48 +310,6 @@ void Stripe::eraseIf(base::Hash128 hash, store::Entry entry) {
   if (index().eraseIf(hash, entry) && !store_.ready()) {
     store_.dropAtRecovery(hash);
   }
-}
-
-void Stripe::list(ListCall& call) {
-  spawn(serveList(&call));
-}
-
-rt::Task<void> Stripe::serveList(ListCall* call) {
-  store::ListQuery query;
-  if (call->selector != nullptr) {
-    query.selector = *call->selector;
-  }
-  query.after = call->after;
-  query.limit = call->limit;
-  co_await awaitRecovery(kAwaitRecovery_ns);
-  base::Result<store::ListPage> page = co_await store_.list(std::move(query), serving_.scope());
-  if (!page.ok()) {
-    call->error = page.error();
-    services_.peers->reply(*call);
-    co_return;
-  }
-  for (const store::ListedRecord& record : page.value().records) {
-    const std::optional<StoredHead> head = decodeMeta(record.meta);
-    if (!head.has_value()) {
-      continue;
-    }
-    if (record.key.ends_with(kPartialMark) || isBlockKey(record.key)) {
-      continue;  // no object yet, or a piece of one
-    }
-    ListedObject object;
-    const size_t end = std::min(record.key.find('\n'), record.key.size());
-    object.key = record.key.substr(0, end);
-    object.variant = record.key.substr(std::min(end + 1, record.key.size()));
-    object.status = head->status;
-    object.body_bytes = head->sliced ? lengthOf(*head) : record.body_bytes;
-    object.times = head->times;
-    object.hits = record.entry.frequency();
-    object.stale_now = record.entry.staleNow();
-    object.tags = head->tags;
-    call->objects.push_back(std::move(object));
-  }
-  call->next = page.value().next;
-  services_.peers->reply(*call);
 }
 
 void Stripe::resize(ResizeCall& call) {

@@ -7,7 +7,7 @@
 // they come, if the client accepts that, else not.
 // kMaxNotDurable invalidations that wait for the journal; beyond them one note stands for all: the
 // next start drops what was stored before it.
-// kMaxPurges under way, of which a disk that hangs lets none end: more are refused.
+// kMaxPurges and kMaxLists under way, of which a disk that hangs lets none end: more are refused.
 // kRecentPurges by label that running fills are still to be judged by; at one more, all that run
 // count as purged.
 #pragma once
@@ -21,8 +21,10 @@
 
 #include "source/cache/calls.h"
 #include "source/cache/fill.h"
+#include "source/cache/list_work.h"
 #include "source/cache/ram_tier.h"
 #include "source/cache/shared.h"
+#include "source/cache/stripe_stats.h"
 #include "source/coding/coder.h"
 #include "source/policy/compression.h"
 #include "source/rt/peers.h"
@@ -30,34 +32,6 @@
 #include "source/store/core/admission.h"
 
 namespace cache {
-
-struct StripeStats {
-  uint64_t fills = 0;
-  uint64_t collapsed = 0;
-  uint64_t fills_refused = 0;  // at the limit
-  uint64_t hit_for_miss = 0;   // notes published
-  uint64_t purges = 0;
-  uint64_t purges_late = 0;     // answered before they were durable: the disk took too long
-  uint64_t purges_refused = 0;  // at the limit
-  uint64_t fills_purged = 0;    // running when what they were to bring was purged
-  uint64_t admitted = 0;        // asked of the admission filter, if there is one
-  uint64_t not_admitted = 0;
-  uint64_t over_write_budget = 0;
-  uint64_t invalidations = 0;
-  uint64_t invalidations_widened = 0;  // those at the limit, which a note of everything stands for
-  uint64_t invalidations_lost = 0;     // the stripe stopped, and the next start may undo them
-  uint64_t partials_kept = 0;          // first bytes of responses that did not come whole
-  uint64_t partials_refused = 0;       // the log did not take them
-  uint64_t partials_resumed = 0;       // of which the origin gave the rest
-  uint64_t sliced = 0;                 // objects of which a table was stored
-  uint64_t blocks_fetched = 0;
-  uint64_t blocks_changed = 0;   // the origin's version was another
-  uint64_t slices_unusable = 0;  // answers to a range request of which no object can be made
-  uint64_t compressed = 0;       // bodies that were to be
-  uint64_t decompressed = 0;
-  uint64_t coders_refused = 0;   // at the limit, or without memory
-  uint64_t coding_failures = 0;  // bodies that are not what their coding says, or grow too much
-};
 
 // What a stripe uses of its shard. All outlive it.
 struct StripeServices {
@@ -77,13 +51,13 @@ class Stripe {
   static constexpr uint32_t kMaxCoders = 64;
   static constexpr size_t kMaxVariants = 1 << 16;
   static constexpr size_t kMaxPurges = 1024;
+  static constexpr size_t kMaxLists = 16;
   static constexpr size_t kMaxNotDurable = 65536;
   static constexpr uint32_t kSaveAttempts = 6;  // at the end; half of them key by key
   static constexpr uint64_t kSaveAgain_ns = 50 * base::kMillisecond_ns;
   static constexpr uint64_t kRecoverAgain_ns = base::kSecond_ns;
   static constexpr uint64_t kRecoverAgainMost_ns = 30 * base::kSecond_ns;
   static constexpr uint32_t kRecoverStrictly = 3;
-  static constexpr uint64_t kAwaitRecovery_ns = 30 * base::kSecond_ns;  // for a list
   static constexpr size_t kRecentPurges = 4096;
   static constexpr uint32_t kUseKeys = 1 << 16;  // counted exactly enough; more blur
 
@@ -172,6 +146,7 @@ class Stripe {
   }
   store::StripeStore& store() { return store_; }
   size_t purgesRunning() const { return purging_.size(); }
+  size_t listsRunning() const { return listing_.size(); }
   uint32_t fillsRunning() const { return tasks_.size(); }
 
  private:
@@ -202,7 +177,8 @@ class Stripe {
   rt::Task<void> writeInvalidations();
   rt::Task<void> useRecovered(rt::CancelScope& scope);
   rt::Task<void> saveInvalidations();
-  rt::Task<void> serveList(ListCall* call);
+  rt::Task<void> serveList(ListCall* call, ListWork* work);
+  rt::Task<void> runList(ListWork* work);
   void beginEpoch();
   void purgeFills(const PurgeCall& call);
   void purgeFillsOf(std::string_view primary_key);
@@ -228,6 +204,8 @@ class Stripe {
   bool writer_runs_ = false;
   std::map<uint64_t, std::unique_ptr<PurgeWork>> purging_;
   uint64_t purge_number_ = 0;
+  std::map<uint64_t, std::unique_ptr<ListWork>> listing_;
+  uint64_t list_number_ = 0;
   struct RecentPurge {
     store::Label label = 0;
     uint64_t last_fill = 0;  // the newest that had begun

@@ -42,6 +42,26 @@ bool takeNumber(std::string_view& text, Number& out, bool last) {
   return dot;
 }
 
+// Why a page could not be had, naming the disk.
+std::string whyNot(const base::Error& error, const cache::CacheShared& shared, uint16_t stripe) {
+  std::string path = "a disk that leaves";
+  for (const cache::CacheDisk& disk : shared.disks->all()) {
+    const bool on_it =
+        stripe >= disk.first_stripe && stripe < disk.first_stripe + disk.stripe_count;
+    path = on_it ? disk.path : path;
+  }
+  const std::string where = path + " (stripe " + std::to_string(stripe) + "): ";
+  switch (error.code) {
+    case base::Code::timeout:
+      return where + "the disk did not answer within " +
+             std::to_string(cache::kListPatience_ns / base::kSecond_ns) + " s; ask again later";
+    case base::Code::no_capacity:
+      return where + "refused, too many lists wait for this disk";
+    default:
+      return where + std::string(base::name(error.code));
+  }
+}
+
 bool parseCursor(std::string_view text, ListCursor& out) {
   return text.empty() ||
          (takeNumber(text, out.form, false) && takeNumber(text, out.stripe, false) &&
@@ -110,8 +130,7 @@ rt::Task<bool> Server::listFrom(const admin::ListRequest& request, uint16_t cach
   call.limit = request.limit - static_cast<uint32_t>(report.objects.size());
   co_await callOne(base::index(shared.ownerOf(base::StripeId{call.stripe})), &call);
   if (call.error.code != base::Code::ok) {
-    report.error =
-        "stripe " + std::to_string(call.stripe) + ": " + std::string(base::name(call.error.code));
+    report.error = whyNot(call.error, shared, call.stripe);
     co_return false;
   }
   for (cache::ListedObject& object : call.objects) {

@@ -58,6 +58,8 @@ void addStripe(cache::Stripe& stripe, CacheReport& report) {
   report.stripe.purges += stripe.stats().purges;
   report.stripe.purges_late += stripe.stats().purges_late;
   report.stripe.purges_refused += stripe.stats().purges_refused;
+  report.stripe.lists_late += stripe.stats().lists_late;
+  report.stripe.lists_refused += stripe.stats().lists_refused;
   report.snapshots_saved += store.snapshotStats().saved;
   report.snapshots_failed += store.snapshotStats().failed;
   report.snapshots_late += store.snapshotStats().late;

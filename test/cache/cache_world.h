@@ -133,6 +133,13 @@ class CacheWorld {
     bool in_force = true;
     uint64_t took_ns = 0;
   };
+  // Of the first stripe, from its beginning.
+  struct ListOutcome {
+    bool ended = false;
+    base::Code code = base::Code::ok;
+    size_t objects = 0;
+  };
+  void startList(ListOutcome* outcome);
   enum class What : uint8_t { key, tag, everything };
   // `name`: a path, or a tag; of everything, a path in the stripe that is meant.
   void startPurgeOf(What what, const std::string& name, PurgeOutcome* outcome);
@@ -220,6 +227,7 @@ class CacheWorld {
   rt::Task<bool> filling(Shard* shard, const Get& get, const Keys& keys, FillRequest& request,
                          const LookupResult& seen, Got* got);
   rt::Task<void> purgingOf(Shard* shard, What what, std::string name, PurgeOutcome* outcome);
+  rt::Task<void> listing(Shard* shard, ListOutcome* outcome);
   rt::Task<void> purging(Shard* shard, std::string path, bool soft, bool* done);
   rt::Task<void> purgingAll(Shard* shard, uint16_t stripe, bool* done);
   rt::Task<void> purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged, bool* done);

@@ -106,6 +106,20 @@ void CacheWorld::startPurgeOf(What what, const std::string& name, PurgeOutcome* 
   CHECK(shards_[0]->tasks.spawn(purgingOf(shards_[0].get(), what, name, outcome)));
 }
 
+rt::Task<void> CacheWorld::listing(Shard* shard, ListOutcome* outcome) {
+  co_await rt::Yield();
+  ListCall call;
+  call.limit = 1000;
+  co_await shard->caches[0]->call(base::StripeId{0}, call);
+  outcome->ended = true;
+  outcome->code = call.error.code;
+  outcome->objects = call.objects.size();
+}
+
+void CacheWorld::startList(ListOutcome* outcome) {
+  CHECK(shards_[0]->tasks.spawn(listing(shards_[0].get(), outcome)));
+}
+
 rt::Task<void> CacheWorld::purgingGroup(Shard* shard, store::Selector selector, uint64_t* purged,
                                         bool* done) {
   const ShardCache::Purged result = co_await shard->caches[0]->purge(std::move(selector));

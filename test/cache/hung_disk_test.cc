@@ -1,6 +1,7 @@
 // Goal: a disk that hangs keeps nobody for longer than is said: purges are answered, in force and
-// not durable; a stop ends, and leaves the stripes that wait. Nothing is freed that the kernel has.
-// Method: the simulated disk, of which from a moment on no operation ends, until it does.
+// not durable; a list is given up; a stop ends, and leaves the stripes that wait. Nothing is freed
+// that the kernel has. Method: the simulated disk, of which from a moment on no operation ends,
+// until it does.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -98,6 +99,49 @@ TEST(HungDiskLimits, PurgesWaitForItUpToTheirLimitAndNotOneMore) {
   w.world.setDisk(sim::DiskOptions());
   w.finish();
   EXPECT_EQ(outcomes[Stripe::kMaxPurges - 1].code, base::Code::ok);
+}
+
+TEST(HungDiskList, IsGivenUpInTimeAndWorksAgainWhenTheDiskDoes) {
+  CacheWorld w(4, oneStripe(), sim::Options());
+  fillTagged(w);
+  w.world.setDisk(hanging());
+  CacheWorld::ListOutcome outcome;
+  w.startList(&outcome);
+  w.runFor(kListPatience_ns - base::kSecond_ns);
+  EXPECT_FALSE(outcome.ended);
+  w.runFor(2 * base::kSecond_ns);
+  ASSERT_TRUE(outcome.ended);
+  EXPECT_EQ(outcome.code, base::Code::timeout);
+  EXPECT_EQ(w.stripeOf("/0").stats().lists_late, 1U);
+  EXPECT_EQ(w.stripeOf("/0").listsRunning(), 1U);  // what the kernel has memory of
+  w.world.setDisk(sim::DiskOptions());
+  w.runFor(base::kSecond_ns);
+  EXPECT_EQ(w.stripeOf("/0").listsRunning(), 0U);
+  CacheWorld::ListOutcome again;
+  w.startList(&again);
+  w.finish();
+  ASSERT_TRUE(again.ended);
+  EXPECT_EQ(again.code, base::Code::ok);
+  EXPECT_GT(again.objects, 0U);
+}
+
+TEST(HungDiskLimits, ListsWaitForItUpToTheirLimitAndNotOneMore) {
+  CacheWorld w(5, oneStripe(), sim::Options());
+  fillTagged(w);
+  w.world.setDisk(hanging());
+  std::vector<CacheWorld::ListOutcome> outcomes(Stripe::kMaxLists + 1);
+  for (CacheWorld::ListOutcome& outcome : outcomes) {
+    w.startList(&outcome);
+  }
+  w.runFor(base::kSecond_ns);
+  EXPECT_EQ(w.stripeOf("/0").listsRunning(), Stripe::kMaxLists);
+  EXPECT_EQ(w.stripeOf("/0").stats().lists_refused, 1U);
+  EXPECT_TRUE(outcomes.back().ended);
+  EXPECT_EQ(outcomes.back().code, base::Code::no_capacity);
+  EXPECT_FALSE(outcomes[Stripe::kMaxLists - 1].ended);
+  w.world.setDisk(sim::DiskOptions());
+  w.finish();
+  EXPECT_EQ(outcomes[Stripe::kMaxLists - 1].code, base::Code::ok);
 }
 
 TEST(HungDiskStop, LeavesItsStripesAndStopsTheOthers) {
