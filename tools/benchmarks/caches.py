@@ -43,6 +43,7 @@ class Stand:
     def stop(self):
         for server in self.servers.values():
             self.bed.end(server)
+        self.bed.unlimit()
 
 
 def open_bed(context, shards, *binaries):

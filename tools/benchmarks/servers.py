@@ -82,12 +82,17 @@ class Bed:
         server.stop()
         self.servers.remove(server)
 
+    def unlimit(self):
+        """The limits of servers that have ended."""
+        for limit in self.limits:
+            limit.remove()
+        self.limits = []
+
     def close(self):
         for server in reversed(self.servers):
             server.stop()
-        for limit in self.limits:
-            limit.remove()
-        self.servers, self.limits = [], []
+        self.servers = []
+        self.unlimit()
 
 
 def start_origin(bed, host="127.0.0.1", enter=()):

@@ -71,7 +71,7 @@ def steering(context):
     if everything < 2:
         raise machine.Missing("there is one CPU; steering needs a shard on each of several")
     connections = 400 if context.quick else 4000
-    size = "100k" if context.quick else "1m"
+    size = "100k"  # the most that memory holds in one piece is 256 KiB
     objects = load.Objects(f"/{size}/s", 50, servers.SIZES[size])
     veth = Veth(everything)
     bed = servers.Bed(context.folder, machine.Placement(everything),
