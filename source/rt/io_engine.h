@@ -56,6 +56,8 @@ class IoEngine {
   // set. Waits for a first completion, a doorbell or `sleep_until`, unless sleep_until has passed
   // (0: never waits). Returns how many completed.
   virtual size_t enter(base::MonoTime sleep_until, OpList& completed) = 0;
+  // Whether the last enter may have left, for the next, something that had completed by then.
+  virtual bool mayHaveMore() const { return false; }
 
   virtual base::MonoTime monotonic() = 0;
   virtual base::UnixSeconds wall() = 0;

@@ -93,6 +93,9 @@ bool Reactor::runTurn(bool may_sleep) {
   } else {
     worked |= engine_.enter(base::MonoTime{0}, completed) > 0;
   }
+  if (!engine_.mayHaveMore()) {
+    caught_up_ = turn_.mono;
+  }
   while (Op* op = completed.pop()) {
     pending_ops_--;
     if (op->waiter != nullptr) {

@@ -43,6 +43,9 @@ class Reactor {
   IoEngine& engine() { return engine_; }
   const Turn& turn() const { return turn_; }
   base::MonoTime now() const { return turn_.mono; }
+  // What had completed before this time has been made ready. A shard with too much to do is behind:
+  // what has not been seen to complete since then may have completed all the same.
+  base::MonoTime caughtUp() const { return caught_up_; }
   const ReactorStats& stats() const { return stats_; }
   uint64_t pendingOps() const { return pending_ops_; }
 
@@ -79,6 +82,7 @@ class Reactor {
   BusyPoll polling_;
   Peers* peers_ = nullptr;
   Turn turn_;
+  base::MonoTime caught_up_{0};
   TimerWheel timers_;
   ReadyQueue ready_;
   ReadyQueue later_;  // ready when this turn has looked at I/O

@@ -56,12 +56,16 @@ class SimEngine : public rt::IoEngine {
   void cancel(rt::Op& op) override;
   void ring(base::ShardId peer) override { rings_.push_back(peer); }
   size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
+  bool mayHaveMore() const override { return behind_; }
   base::MonoTime monotonic() override { return base::MonoTime{core_.now()}; }
   base::UnixSeconds wall() override;
   void provideReceiveBuffers(std::byte* memory, uint32_t size, uint32_t count) override;
   void recycle(uint16_t buffer_id) override;
   bool registerRegion(std::span<std::byte> region) override;
   const rt::IoStats& stats() const override { return stats_; }
+
+  // Says after every enter that there may be more; nothing is held back.
+  void setBehind(bool behind) { behind_ = behind; }
 
   // For the kernel.
   uint32_t host() const { return host_; }
@@ -98,6 +102,7 @@ class SimEngine : public rt::IoEngine {
   std::vector<rt::Op*> cancels_;
   std::vector<base::ShardId> rings_;
   bool doorbell_ = false;
+  bool behind_ = false;
   std::deque<Pending> pool_;  // stable addresses
   std::vector<Pending*> free_;
   std::unordered_map<const rt::Op*, Pending*> in_kernel_;  // only looked up, never walked

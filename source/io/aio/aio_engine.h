@@ -27,6 +27,7 @@ class AioEngine final : public rt::IoEngine {
   void cancel(rt::Op& op) override;
   void ring(base::ShardId peer) override { inner_->ring(peer); }
   size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
+  bool mayHaveMore() const override { return inner_->mayHaveMore(); }
   base::MonoTime monotonic() override { return inner_->monotonic(); }
   base::UnixSeconds wall() override { return inner_->wall(); }
   int64_t wallMilliseconds() override { return inner_->wallMilliseconds(); }

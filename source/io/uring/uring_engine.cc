@@ -18,6 +18,8 @@ namespace {
 constexpr uint16_t kBufferGroup = 1;
 // What one enter delivers of deferred completions; the kernel does not say when it has more.
 constexpr unsigned kDelivered = 20;
+// Of sends in one enter: some milliseconds of copying.
+constexpr size_t kFlushed_bytes = 8 << 20;
 // user_data is an Op's address or one of these.
 constexpr uint64_t kDoorbell = 1;
 constexpr uint64_t kIgnored = 2;
@@ -89,7 +91,7 @@ UringEngine::~UringEngine() {
   if (!ring_ready_) {
     return;
   }
-  CHECK(queued_.empty());
+  CHECK(queued_.empty() && sends_.empty());
   CHECK(stats_.in_flight == 0);
   doorbells_.set(self_, -1);
   if (buffers_ != nullptr) {
@@ -108,7 +110,12 @@ void UringEngine::prepare(rt::Op& op) {
   }
   stats_.in_flight++;
   stats_.in_flight_max = std::max(stats_.in_flight_max, stats_.in_flight);
-  queued_.push(&op);
+  queue(op);
+}
+
+void UringEngine::queue(rt::Op& op) {
+  const bool copies = rt::isSend(op.kind) || op.kind == rt::OpKind::send_file;
+  (copies ? sends_ : queued_).push(&op);
 }
 
 void UringEngine::cancel(rt::Op& op) {
@@ -226,26 +233,43 @@ void UringEngine::ringDoorbells() {
   rings_.clear();
 }
 
+void UringEngine::flush(rt::Op& op) {
+  stats_.submissions++;
+  if (op.kind == rt::OpKind::send_file) {
+    // The ring's own way, two splices through a pipe, is always a worker thread's.
+    op.result = op.cancel_requested ? -ECANCELED : rt::trySendFile(op);
+    op.state = rt::Op::State::done;
+    tried_.push(&op);
+    return;
+  }
+  fill(nextSqe(), op);
+  op.state = rt::Op::State::in_kernel;
+  stats_.submission_batch_max = std::max<uint64_t>(stats_.submission_batch_max, ++unsubmitted_);
+  if (unsubmitted_ == options_.submit_batch) {
+    submit();
+    unsubmitted_ = 0;
+  }
+}
+
+// What takes the kernel no time comes first: a disk works while sends are copied. After so many
+// bytes of sends the others wait for the next enter, and completions are looked at before.
 void UringEngine::flushQueued() {
   ringDoorbells();
-  uint64_t batch = 0;
-  uint32_t unsubmitted = 0;
+  unsubmitted_ = 0;
   while (rt::Op* op = queued_.pop()) {
-    batch++;
-    if (op->kind == rt::OpKind::send_file) {
-      // The ring's own way, two splices through a pipe, is always a worker thread's.
-      op->result = op->cancel_requested ? -ECANCELED : rt::trySendFile(*op);
-      op->state = rt::Op::State::done;
-      tried_.push(op);
-      continue;
-    }
-    fill(nextSqe(), *op);
-    op->state = rt::Op::State::in_kernel;
-    if (++unsubmitted == options_.submit_batch) {
-      submit();
-      unsubmitted = 0;
-    }
+    flush(*op);
   }
+  size_t sent = 0;
+  while (sent < kFlushed_bytes && !sends_.empty()) {
+    rt::Op* op = sends_.pop();
+    sent += op->kind == rt::OpKind::send_file ? op->len : rt::bytesLeft(*op);
+    flush(*op);
+  }
+  flushCancels();
+}
+
+void UringEngine::flushCancels() {
+  size_t kept = 0;
   for (rt::Op* op : cancels_) {
     // A completed operation has left the table by now, and its address may be another's: it is not
     // named.
@@ -254,12 +278,11 @@ void UringEngine::flushQueued() {
       io_uring_prep_cancel64(sqe, reinterpret_cast<uint64_t>(op), 0);
       io_uring_sqe_set_data64(sqe, kIgnored);
       sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    } else if (op->state == rt::Op::State::queued) {
+      cancels_[kept++] = op;  // a send that has not gone yet
     }
   }
-  cancels_.clear();
-  stats_.submissions += batch;
-  stats_.submission_batch_max =
-      std::max(stats_.submission_batch_max, std::min<uint64_t>(batch, options_.submit_batch));
+  cancels_.resize(kept);
 }
 
 // Never waits.
@@ -312,7 +335,7 @@ bool UringEngine::finish(rt::Op& op, int32_t result, uint32_t flags) {
       }
     }
     op.state = rt::Op::State::queued;
-    queued_.push(&op);
+    queue(op);
     return false;
   }
   if (rt::isSend(op.kind) && result >= 0) {
@@ -322,9 +345,10 @@ bool UringEngine::finish(rt::Op& op, int32_t result, uint32_t flags) {
       if (!op.cancel_requested) {
         rt::moveSend(op, static_cast<size_t>(result));
         op.state = rt::Op::State::queued;
-        queued_.push(&op);
+        queue(op);
         return false;
       }
+      op.offset += static_cast<uint32_t>(result);
       result = -ECANCELED;
     } else {
       result += static_cast<int32_t>(op.offset);
@@ -372,7 +396,8 @@ size_t UringEngine::reap(rt::OpList& completed) {
 
 size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
   flushQueued();
-  if (sleep_until.ns != 0 && (io_uring_cq_ready(&ring_) > 0 || !tried_.empty())) {
+  if (sleep_until.ns != 0 &&
+      (io_uring_cq_ready(&ring_) > 0 || !tried_.empty() || !sends_.empty())) {
     sleep_until.ns = 0;
   }
   submitAndWait(sleep_until);

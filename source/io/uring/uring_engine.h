@@ -54,6 +54,7 @@ class UringEngine final : public rt::IoEngine {
   void cancel(rt::Op& op) override;
   void ring(base::ShardId peer) override;
   size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
+  bool mayHaveMore() const override { return maybe_more_; }
   base::MonoTime monotonic() override;
   base::UnixSeconds wall() override;
   int64_t wallMilliseconds() override;
@@ -72,8 +73,11 @@ class UringEngine final : public rt::IoEngine {
   io_uring_sqe* nextSqe();
   void fill(io_uring_sqe* sqe, rt::Op& op);
   void useSlot(io_uring_sqe* sqe, const rt::Op& op) const;
-  void ringDoorbells();
+  void queue(rt::Op& op);
+  void flush(rt::Op& op);
   void flushQueued();
+  void flushCancels();
+  void ringDoorbells();
   void submit();
   void submitAndLook();
   void submitAndWait(base::MonoTime sleep_until);
@@ -88,6 +92,8 @@ class UringEngine final : public rt::IoEngine {
   bool ring_ready_ = false;
   FileTable files_;
   rt::OpList queued_;
+  rt::OpList sends_;  // likewise; they go last, since the kernel copies their bytes at once
+  uint32_t unsubmitted_ = 0;
   rt::OpList tried_;  // ended without the ring
   std::vector<rt::Op*> cancels_;
   std::vector<base::ShardId> rings_;

@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace store {
+namespace {
+
+// How soon a shard that was behind looks again whether it has caught up.
+constexpr uint64_t kLookAgain_ns = base::kMillisecond_ns;
+
+}  // namespace
 
 RecordReader::RecordReader(rt::Reactor& reactor, rt::BufferPool& pool, uint32_t max_in_flight,
                            DiskEvents* events)
@@ -122,16 +128,20 @@ rt::Task<base::Result<RecordRef>> RecordReader::read(RecordFile file, Location a
 // The read goes on when its caller leaves, at the deadline or since the disk takes too long.
 rt::Task<base::Status> RecordReader::awaitEnd(SharedRead* read, rt::CancelScope& scope,
                                               base::MonoTime deadline) {
+  base::MonoTime soonest{0};
   while (!read->done) {
-    const base::MonoTime patient =
-        (read->given.ns > 0 ? read->given : reactor_.now()) + kDiskPatience_ns;
-    const rt::WaitQueue::Woken how = co_await read->ended.wait(scope, std::min(deadline, patient));
-    if (how == rt::WaitQueue::Woken::cancelled) {
-      co_return base::Error{base::Code::cancelled, base::Blame::self};
+    if (!isLate(*read)) {
+      const base::MonoTime now = reactor_.now();
+      const base::MonoTime patient = (read->given.ns > 0 ? read->given : now) + kDiskPatience_ns;
+      const base::MonoTime until = std::max(std::min(deadline, patient), soonest);
+      if (co_await read->ended.wait(scope, until) == rt::WaitQueue::Woken::cancelled) {
+        co_return base::Error{base::Code::cancelled, base::Blame::self};
+      }
+      soonest = reactor_.now() + kLookAgain_ns;
     }
-    const base::MonoTime now = reactor_.now();
-    const bool late = read->given.ns > 0 && now >= read->given + kDiskPatience_ns;
-    if (!read->done && (late || now >= deadline || laneOf(read->file.disk).health.out())) {
+    const bool enough = isLate(*read) || reactor_.caughtUp() >= deadline ||
+                        reactor_.now() >= deadline + kBusyPatience_ns;
+    if (!read->done && (enough || laneOf(read->file.disk).health.out())) {
       noteLate(*read);
       co_return base::Error{base::Code::timeout, base::Blame::disk};
     }
@@ -213,10 +223,15 @@ base::Status RecordReader::verify(SharedRead& read, uint32_t bytes) {
   return base::Unit{};
 }
 
-// Counted once for all who wait, and only if it is the disk that takes so long.
+// Whether it is the disk that takes so long, and not this shard.
+bool RecordReader::isLate(const SharedRead& read) const {
+  return read.given.ns > 0 && (reactor_.caughtUp() >= read.given + kDiskPatience_ns ||
+                               reactor_.now() >= read.given + kBusyPatience_ns);
+}
+
+// Counted once for all who wait.
 void RecordReader::noteLate(SharedRead& read) {
-  const bool late = read.given.ns > 0 && reactor_.now() >= read.given + kDiskPatience_ns;
-  if (!late || read.late) {
+  if (!isLate(read) || read.late) {
     return;
   }
   read.late = true;

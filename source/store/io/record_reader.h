@@ -32,8 +32,11 @@
 namespace store {
 
 inline constexpr uint32_t kDefaultReads = 96;
-// A read that the disk has not given back in this time is passed by.
+// A read that the disk has not given back in this time is passed by. A shard that is behind with
+// its work sees late what the disk gave back in time; it is then patient for up to
+// kBusyPatience_ns.
 inline constexpr uint64_t kDiskPatience_ns = base::kSecond_ns;
+inline constexpr uint64_t kBusyPatience_ns = 5 * base::kSecond_ns;
 
 struct ReadStats {
   uint64_t reads = 0;
@@ -89,6 +92,8 @@ class RecordRef {
   void reset();
   explicit operator bool() const { return read_ != nullptr; }
   const RecordView& record() const { return read_->record; }
+  RecordFile file() const { return read_->file; }
+  Location at() const { return read_->at; }
   // When the disk was asked for it.
   base::MonoTime when() const { return read_->given; }
   // The record's bytes.
@@ -145,6 +150,7 @@ class RecordReader {
   rt::Task<void> run(SharedRead* read);
   rt::Task<base::Status> fetch(SharedRead* read, uint32_t bytes);
   base::Status verify(SharedRead& read, uint32_t bytes);
+  bool isLate(const SharedRead& read) const;
   void noteLate(SharedRead& read);
   void noteEnd(SharedRead& read, const rt::IoResult& result);
 

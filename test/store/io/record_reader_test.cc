@@ -69,6 +69,14 @@ class RecordReaderTest : public testing::Test {
       outcome->held = std::move(read.value());
     }
   }
+  // One turn that takes so long, once the disk has been asked.
+  rt::Task<void> working(uint64_t ns) {
+    const uint64_t before = diskReads();
+    while (diskReads() == before) {
+      co_await rt::Yield();
+    }
+    world_.world.core().advanceTo(world_.world.core().now() + ns);
+  }
   Outcome read(uint32_t record = 0) {
     Outcome outcome;
     life_.host().spawn(reading(record, &outcome));
@@ -109,6 +117,31 @@ TEST_F(RecordReaderTest, ADiskThatHangsIsWaitedForASecondAndKeepsTheMemory) {
   EXPECT_EQ(reader_.stats().late, 0U);
   EXPECT_EQ(life_.pool().bytesInUse(), before);
   EXPECT_EQ(read().code, base::Code::ok);
+}
+
+// The disk gave the read back in time; the shard did not look.
+TEST_F(RecordReaderTest, ATurnThatTakesTooLongIsNotTheDisksDelay) {
+  Outcome outcome;
+  life_.host().spawn(reading(0, &outcome));
+  life_.host().spawn(working(2 * kDiskPatience_ns));
+  life_.finish();
+  EXPECT_EQ(outcome.code, base::Code::ok);
+  EXPECT_GE(outcome.took_ns, 2 * kDiskPatience_ns);
+  EXPECT_EQ(reader_.stats().late, 0U);
+  EXPECT_EQ(reader_.stats().timeouts, 0U);
+}
+
+TEST_F(RecordReaderTest, AShardThatIsAlwaysBehindIsPatientForSoLongOnly) {
+  sim::DiskOptions hung;
+  hung.hang = sim::kAlways;
+  setDisk(hung);
+  life_.host().engine().setBehind(true);
+  const Outcome outcome = read();
+  EXPECT_EQ(outcome.code, base::Code::timeout);
+  EXPECT_EQ(reader_.stats().timeouts, 1U);
+  EXPECT_GE(outcome.took_ns, kBusyPatience_ns);
+  EXPECT_LT(outcome.took_ns, kBusyPatience_ns + 100 * base::kMillisecond_ns);
+  life_.host().engine().setBehind(false);
 }
 
 // What was begun ahead is read once, and whoever wants it gets that read.
