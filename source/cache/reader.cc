@@ -132,6 +132,37 @@ Reader::Piece Reader::take(std::span<const std::byte> bytes, uint64_t offset) {
   return clip(bytes, offset);
 }
 
+void Reader::letGo(uint64_t unsent) {
+  CHECK(canLetGo() && unsent <= position_);
+  position_ -= unsent;
+  held_ = {};
+  chunk_ = {};
+  ahead_ = {};
+  if (source_ == Source::record && record_) {
+    file_ = record_.file();
+    at_ = record_.at();
+    head_text_ = head_.text;
+    head_.text = head_text_;
+    body_ = {};
+    record_ = {};
+  }
+}
+
+// The record that was let go of. A place and its sequence name one record for ever.
+rt::Task<base::Status> Reader::readAgain(rt::CancelScope& scope) {
+  base::Result<store::RecordRef> read =
+      co_await cache_->reader().read(file_, at_, scope, base::kNever);
+  if (!read.ok()) {
+    co_return read.error();
+  }
+  record_ = std::move(read.value());
+  body_ = record_.record().body;
+  if (body_.size() != length_) {
+    co_return base::Error{base::Code::corrupt, base::Blame::disk};
+  }
+  co_return base::Unit{};
+}
+
 rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
   if (position_ >= end_ ||
       (length_.has_value() && position_ >= *length_ && source_ != Source::fill)) {
@@ -141,6 +172,12 @@ rt::Task<Reader::Piece> Reader::next(rt::CancelScope& scope) {
     co_return clip(held_, held_at_);
   }
   held_ = {};
+  if (source_ == Source::record && !record_) {
+    const base::Status read = co_await readAgain(scope);
+    if (!read.ok()) {
+      co_return read.error();
+    }
+  }
   switch (source_) {
     case Source::memory:
     case Source::record:

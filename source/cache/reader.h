@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "source/cache/calls.h"
 #include "source/cache/ram_tier.h"
@@ -80,6 +81,11 @@ class Reader {
   // to be overwritten; next() knows whether the chunk can still be read.
   bool pin(const FilePiece& piece);
   void unpin(const FilePiece& piece);
+  // Whether the last piece lies in memory that others may need, and may be let go of: the next
+  // next() reads it again, from the first of the last `unsent` bytes on.
+  bool canLetGo() const { return source_ == Source::extents || source_ == Source::record; }
+  bool isPooled() const { return source_ != Source::memory; }
+  void letGo(uint64_t unsent);
   // Lets go of everything; the reader is then as new.
   rt::Task<void> close();
 
@@ -93,6 +99,7 @@ class Reader {
   bool useSlices(std::span<const std::byte> body, std::string_view key);
   bool useExtents(std::span<const std::byte> table, uint64_t object_length);
   void useFill(const FillInfo& info);
+  rt::Task<base::Status> readAgain(rt::CancelScope& scope);
   rt::Task<Piece> nextChunk(rt::CancelScope& scope);
   void readAhead(uint32_t number);
   rt::Task<Piece> nextPull(rt::CancelScope& scope);
@@ -112,6 +119,9 @@ class Reader {
   uint64_t end_ = UINT64_MAX;
   RamRef ram_;
   store::RecordRef record_;  // the object's record, or a large object's head
+  store::RecordFile file_;   // of the object's record, which was let go of at
+  store::Location at_;       // this place, and
+  std::string head_text_;    // its head
   store::RecordRef chunk_;
   store::RecordRef ahead_;        // the chunk after it
   base::MonoTime handed_out_{0};  // when chunk_ was

@@ -105,6 +105,17 @@ rt::Task<base::Status> Stream::writev(std::span<iovec> pieces, rt::CancelScope& 
   co_return base::Unit{};
 }
 
+rt::Task<rt::IoResult> Stream::send(std::span<iovec> pieces, rt::CancelScope& scope,
+                                    base::MonoTime deadline) {
+  CHECK(pieces.size() <= kPieces_per_call);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  const rt::IoResult result = co_await rt::SendMsg(fd_, message, scope, deadline);
+  bytes_out_ += result.sent;
+  co_return result;
+}
+
 rt::Task<rt::IoResult> Stream::sendFile(int file, uint64_t offset, std::span<std::byte> mapped,
                                         rt::CancelScope& scope) {
   const rt::IoResult result = co_await rt::SendFile(fd_, file, offset, mapped, scope);

@@ -60,6 +60,10 @@ class Stream {
                                base::MonoTime deadline);
   rt::Task<base::Status> writev(std::span<iovec> pieces, rt::CancelScope& scope,
                                 base::MonoTime deadline);
+  // The same for at most kPieces_per_call pieces and kBytes_per_call bytes; the result's `sent`
+  // says how much was sent also when it was stopped.
+  rt::Task<rt::IoResult> send(std::span<iovec> pieces, rt::CancelScope& scope,
+                              base::MonoTime deadline);
   // One try to send bytes of a file from the page cache (rt::SendFile); awaitRoom() after -EAGAIN.
   rt::Task<rt::IoResult> sendFile(int file, uint64_t offset, std::span<std::byte> mapped,
                                   rt::CancelScope& scope);

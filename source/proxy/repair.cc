@@ -46,7 +46,7 @@ rt::Task<bool> Session::sendRest(Request& request, cache::Reader& reader, std::s
   const std::string etag = ours && !scope_.requested() ? strongTagOf(reader.head()) : "";
   bool done = false;
   if (!etag.empty()) {
-    done = co_await fetchRest(request, reader, etag, chunked);
+    done = co_await fetchRest(request, reader, etag, head, chunked);
   }
   if (done) {
     context_.stats.cache_repaired++;
@@ -78,7 +78,7 @@ rt::Task<bool> Session::passOver(OriginExchange& origin, uint64_t bytes) {
 }
 
 rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
-                                  bool chunked) {
+                                  std::string_view head, bool chunked) {
   policy::Rest rest{reader.position(), std::nullopt, etag};
   std::string range = "bytes=" + std::to_string(rest.first) + "-";
   if (reader.end() != UINT64_MAX) {
@@ -104,7 +104,7 @@ rt::Task<bool> Session::fetchRest(Request& request, cache::Reader& reader, std::
     if (policy::endsWithRest(exchange.head(), exchange.bodyLength(), rest)) {
       sent = co_await passOver(origin, rest.first);
     }
-    sent = sent && co_await relayBody(request, origin, {}, chunked);
+    sent = sent && co_await relayBody(request, origin, head, chunked);
   }
   co_await origin.finish();
   co_return sent;

@@ -135,21 +135,28 @@ void Session::cutOff(Request& request, bool by_client) {
   }
 }
 
+void Session::noteHead(Request& request, std::string_view head) {
+  if (head_sent_) {
+    return;  // the rest of one
+  }
+  head_sent_ = true;
+  countStatus(request.outcome.status);
+  if (context_.access_log.enabled()) {
+    request.outcome.sent_head = head;
+  }
+}
+
 // Head and a first piece of the body, or another piece; `before` is of the body too and goes first.
 // False: the client has gone or stalled.
 rt::Task<bool> Session::write(Request& request, std::string_view head,
                               std::span<const std::byte> body, bool chunked,
-                              std::string_view before) {
+                              std::string_view before, Held held) {
   std::array<iovec, 5> pieces;
   size_t count = 0;
   std::array<char, http::kChunkHeadSize> size_line;
   if (!head.empty()) {
     pieces[count++] = piece(head);
-    head_sent_ = true;
-    countStatus(request.outcome.status);
-    if (context_.access_log.enabled()) {
-      request.outcome.sent_head = head;
-    }
+    noteHead(request, head);
   }
   std::string& text = request.scratch.text;
   const size_t body_bytes = before.size() + body.size();
@@ -179,7 +186,12 @@ rt::Task<bool> Session::write(Request& request, std::string_view head,
   const uint64_t idle_ms =
       request.listener == nullptr ? 60000 : request.listener->stream_idle_timeout_ms;
   base::Status sent = base::Unit{};
-  if (count == 1) {
+  if (held == Held::pooled && !body.empty()) {
+    const Sent all = co_await sendPooled(request, std::span(pieces).first(count), false);
+    if (!all.ok) {
+      co_return false;
+    }
+  } else if (count == 1) {
     const std::span<const std::byte> whole(static_cast<const std::byte*>(pieces[0].iov_base),
                                            pieces[0].iov_len);
     sent = co_await stream_.write(whole, scope_, after(idle_ms));
@@ -393,7 +405,15 @@ rt::Task<bool> Session::sendBody(Request& request, cache::Reader& reader, bool c
     if (end && head.empty()) {
       break;
     }
-    if (!co_await write(request, head, next.value(), chunked)) {
+    if (!chunked && reader.canLetGo() && next.value().size() > kJoined_bytes) {
+      const bool goes_on = co_await sendPiece(request, head, reader, next.value());
+      if (!goes_on) {
+        co_return false;
+      }
+      continue;
+    }
+    const Held held = reader.isPooled() ? Held::pooled : Held::own;
+    if (!co_await write(request, head, next.value(), chunked, {}, held)) {
       co_return false;
     }
     head = {};

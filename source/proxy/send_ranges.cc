@@ -99,7 +99,8 @@ rt::Task<bool> Session::sendPart(Request& request, cache::Reader& reader, std::s
     if (next.value().empty()) {
       co_return true;
     }
-    if (!co_await write(request, head, next.value(), false, before)) {
+    const Held held = reader.isPooled() ? Held::pooled : Held::own;
+    if (!co_await write(request, head, next.value(), false, before, held)) {
       co_return false;
     }
     head = {};

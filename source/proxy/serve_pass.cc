@@ -398,7 +398,7 @@ rt::Task<bool> Session::relayBody(Request& request, OriginExchange& origin, std:
       kept = nullptr;
     }
     if (!bytes.empty() || !head.empty()) {
-      if (!co_await write(request, head, bytes, chunked)) {
+      if (!co_await write(request, head, bytes, chunked, {}, Held::pooled)) {
         co_return false;
       }
       head = {};

@@ -136,11 +136,23 @@ class Session : public base::ListHook {
   rt::Task<bool> sendRest(Request& request, cache::Reader& reader, std::string_view head,
                           bool chunked, base::Error error);
   rt::Task<bool> fetchRest(Request& request, cache::Reader& reader, std::string_view etag,
-                           bool chunked);
+                           std::string_view head, bool chunked);
   rt::Task<bool> passOver(OriginExchange& origin, uint64_t bytes);
   size_t writeTail(Request& request, std::span<char> out);
+  // Where the bytes of a body lie: in memory that nobody else waits for, or in the pool's.
+  enum class Held : uint8_t { own, pooled };
   rt::Task<bool> write(Request& request, std::string_view head, std::span<const std::byte> body,
-                       bool chunked, std::string_view before = {});
+                       bool chunked, std::string_view before = {}, Held held = Held::own);
+  void noteHead(Request& request, std::string_view head);
+  // send_pooled.cc
+  struct Sent {
+    uint64_t bytes = 0;
+    bool asked = false;  // stopped, since others need the memory
+    bool ok = false;     // false: the answer was cut off
+  };
+  rt::Task<Sent> sendPooled(Request& request, std::span<const iovec> pieces, bool may_stop);
+  rt::Task<bool> sendPiece(Request& request, std::string_view& head, cache::Reader& reader,
+                           std::span<const std::byte> piece);
   void cutOff(Request& request, bool by_client);
   void countStatus(uint16_t status);
 

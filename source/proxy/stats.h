@@ -49,60 +49,62 @@ namespace proxy {
     "Stored responses not served as they were: no-cache in the response")                         \
   X(counter, cache_not_reused_stale, "Stored responses not served as they were: its time is over")
 
-#define PROXY_METRICS(X)                                                                     \
-  X(counter, downstream_cx_total, "Connections accepted")                                    \
-  X(gauge, downstream_cx_active, "Connections open")                                         \
-  X(counter, downstream_cx_idle_timeout, "Connections closed since no request came")         \
-  X(counter, downstream_cx_shed, "Connections refused at a limit")                           \
-  X(counter, downstream_rq_total, "Requests whose head was read, or tried to be")            \
-  X(gauge, downstream_rq_active, "Requests being answered")                                  \
-  X(counter, downstream_rq_1xx, "Responses sent with status 1xx")                            \
-  X(counter, downstream_rq_2xx, "Responses sent with status 2xx")                            \
-  X(counter, downstream_rq_3xx, "Responses sent with status 3xx")                            \
-  X(counter, downstream_rq_4xx, "Responses sent with status 4xx")                            \
-  X(counter, downstream_rq_5xx, "Responses sent with status 5xx")                            \
-  X(counter, downstream_rq_bad_head, "Requests refused: malformed head")                     \
-  X(counter, downstream_rq_head_too_large, "Requests refused: head over a limit")            \
-  X(counter, downstream_rq_bad_framing, "Requests refused: ambiguous or unknown framing")    \
-  X(counter, downstream_rq_head_timeout, "Requests refused: head not complete in time")      \
-  X(counter, downstream_rq_loop, "Requests refused: they have been here before")             \
-  X(counter, downstream_rq_aborted, "Responses cut off: the client went away or stalled")    \
-  X(counter, downstream_rq_truncated, "Responses cut off: their source failed")              \
-  X(counter, downstream_rx_bytes, "Bytes received from clients")                             \
-  X(counter, downstream_tx_bytes, "Bytes sent to clients")                                   \
-  X(counter, no_route, "Requests that no route matched")                                     \
-  X(counter, direct_responses, "Requests answered by the configuration: direct or redirect") \
-  X(counter, local_replies, "Error responses made here")                                     \
-  X(counter, sendfile_bytes, "Bytes of bodies sent by sendfile(2)")                          \
-  X(counter, sendfile_calls, "Calls of sendfile(2)")                                         \
-  X(counter, sendfile_waits, "Calls of sendfile(2) that found the socket full")              \
-  X(counter, sendfile_unverified,                                                            \
-    "Chunks read, and not sent by sendfile(2): to be verified first")                        \
-  X(counter, sendfile_not_in_memory, "The same: not all of it was in the page cache")        \
-  X(counter, sendfile_overwritten, "The same: its segment was to be overwritten")            \
-  X(counter, sendfile_failed, "The same: the call failed")                                   \
-  X(counter, cache_hit, "Requests answered from a fresh object")                             \
-  X(counter, cache_hit_partial, "Hits whose first block was fetched: of sliced objects")     \
-  X(counter, cache_hit_stale, "Requests answered from a stale object that was allowed")      \
-  X(counter, cache_miss, "Requests that had to be fetched for the cache")                    \
-  X(counter, cache_collapsed, "Requests that joined another's fetch")                        \
-  X(counter, cache_revalidated, "Requests answered after the origin confirmed the object")   \
-  X(counter, cache_hit_for_miss, "Requests fetched alone: the key is not stored")            \
-  X(counter, cache_bypass, "Requests that passed the cache by")                              \
-  X(counter, cache_gateway_timeout, "Requests for only-if-cached that were not")             \
-  X(counter, cache_invalidations, "Keys invalidated by unsafe requests")                     \
-  X(counter, cache_groups_invalidated, "Cache groups that unsafe requests made out of date") \
-  X(counter, cache_groups_not_durable, "Stripes that could not write down such a group")     \
-  X(counter, cache_posts_stored, "Responses to POST that were stored for GET")               \
-  X(counter, cache_refresh, "Background refreshes started")                                  \
-  X(counter, cache_repaired, "Responses of which the origin gave the rest")                  \
-  X(counter, cache_multipart, "Responses of several ranges in parts")                        \
-  X(counter, cache_ranges_joined, "Requests whose ranges overlapped or nearly touched")      \
-  X(counter, cache_ranges_too_many, "Requests for more ranges than are served: the whole")   \
-  X(counter, cache_ranges_unordered, "Requests for ranges of what arrives: the whole")       \
-  X(counter, cache_cut_off, "Responses cut off since their record could not be read")        \
-  X(counter, cache_stale_if_error, "Requests answered stale since the origin failed")        \
-  X(counter, upstream_failures, "Requests that the origin failed to answer")                 \
+#define PROXY_METRICS(X)                                                                          \
+  X(counter, downstream_cx_total, "Connections accepted")                                         \
+  X(gauge, downstream_cx_active, "Connections open")                                              \
+  X(counter, downstream_cx_idle_timeout, "Connections closed since no request came")              \
+  X(counter, downstream_cx_shed, "Connections refused at a limit")                                \
+  X(counter, downstream_rq_total, "Requests whose head was read, or tried to be")                 \
+  X(gauge, downstream_rq_active, "Requests being answered")                                       \
+  X(counter, downstream_rq_1xx, "Responses sent with status 1xx")                                 \
+  X(counter, downstream_rq_2xx, "Responses sent with status 2xx")                                 \
+  X(counter, downstream_rq_3xx, "Responses sent with status 3xx")                                 \
+  X(counter, downstream_rq_4xx, "Responses sent with status 4xx")                                 \
+  X(counter, downstream_rq_5xx, "Responses sent with status 5xx")                                 \
+  X(counter, downstream_rq_bad_head, "Requests refused: malformed head")                          \
+  X(counter, downstream_rq_head_too_large, "Requests refused: head over a limit")                 \
+  X(counter, downstream_rq_bad_framing, "Requests refused: ambiguous or unknown framing")         \
+  X(counter, downstream_rq_head_timeout, "Requests refused: head not complete in time")           \
+  X(counter, downstream_rq_loop, "Requests refused: they have been here before")                  \
+  X(counter, downstream_rq_aborted, "Responses cut off: the client went away or stalled")         \
+  X(counter, downstream_rq_stalled, "The same: it took nothing while memory was short")           \
+  X(counter, downstream_memory_let_go, "Pieces let go of, as memory was short, to be read again") \
+  X(counter, downstream_rq_truncated, "Responses cut off: their source failed")                   \
+  X(counter, downstream_rx_bytes, "Bytes received from clients")                                  \
+  X(counter, downstream_tx_bytes, "Bytes sent to clients")                                        \
+  X(counter, no_route, "Requests that no route matched")                                          \
+  X(counter, direct_responses, "Requests answered by the configuration: direct or redirect")      \
+  X(counter, local_replies, "Error responses made here")                                          \
+  X(counter, sendfile_bytes, "Bytes of bodies sent by sendfile(2)")                               \
+  X(counter, sendfile_calls, "Calls of sendfile(2)")                                              \
+  X(counter, sendfile_waits, "Calls of sendfile(2) that found the socket full")                   \
+  X(counter, sendfile_unverified,                                                                 \
+    "Chunks read, and not sent by sendfile(2): to be verified first")                             \
+  X(counter, sendfile_not_in_memory, "The same: not all of it was in the page cache")             \
+  X(counter, sendfile_overwritten, "The same: its segment was to be overwritten")                 \
+  X(counter, sendfile_failed, "The same: the call failed")                                        \
+  X(counter, cache_hit, "Requests answered from a fresh object")                                  \
+  X(counter, cache_hit_partial, "Hits whose first block was fetched: of sliced objects")          \
+  X(counter, cache_hit_stale, "Requests answered from a stale object that was allowed")           \
+  X(counter, cache_miss, "Requests that had to be fetched for the cache")                         \
+  X(counter, cache_collapsed, "Requests that joined another's fetch")                             \
+  X(counter, cache_revalidated, "Requests answered after the origin confirmed the object")        \
+  X(counter, cache_hit_for_miss, "Requests fetched alone: the key is not stored")                 \
+  X(counter, cache_bypass, "Requests that passed the cache by")                                   \
+  X(counter, cache_gateway_timeout, "Requests for only-if-cached that were not")                  \
+  X(counter, cache_invalidations, "Keys invalidated by unsafe requests")                          \
+  X(counter, cache_groups_invalidated, "Cache groups that unsafe requests made out of date")      \
+  X(counter, cache_groups_not_durable, "Stripes that could not write down such a group")          \
+  X(counter, cache_posts_stored, "Responses to POST that were stored for GET")                    \
+  X(counter, cache_refresh, "Background refreshes started")                                       \
+  X(counter, cache_repaired, "Responses of which the origin gave the rest")                       \
+  X(counter, cache_multipart, "Responses of several ranges in parts")                             \
+  X(counter, cache_ranges_joined, "Requests whose ranges overlapped or nearly touched")           \
+  X(counter, cache_ranges_too_many, "Requests for more ranges than are served: the whole")        \
+  X(counter, cache_ranges_unordered, "Requests for ranges of what arrives: the whole")            \
+  X(counter, cache_cut_off, "Responses cut off since their record could not be read")             \
+  X(counter, cache_stale_if_error, "Requests answered stale since the origin failed")             \
+  X(counter, upstream_failures, "Requests that the origin failed to answer")                      \
   PROXY_REASONS(X)
 
 TELEMETRY_METRICS(ProxyMetrics, PROXY_METRICS);

@@ -121,6 +121,33 @@ void BufferPool::give(std::byte* data, uint32_t size) {
   grant();
 }
 
+void BufferPool::watch(Reactor& reactor) {
+  if (pressure_.linked()) {
+    return;
+  }
+  reactor_ = &reactor;
+  pressure_.pool = this;
+  pressure_.fire = [](Timer& timer) { static_cast<Pressure&>(timer).pool->askToLetGo(); };
+  pressure_.at = reactor.now() + kPressure_ns;
+  reactor.startTimer(pressure_);
+}
+
+void BufferPool::askToLetGo() {
+  if (waiting_.empty()) {
+    return;
+  }
+  for (Holding* holding = holdings_.front(); holding != nullptr;) {
+    Holding* const next = holdings_.next(holding);
+    if (holding->patient_until_ <= reactor_->now()) {
+      holding->unlink();
+      asked_++;
+      holding->scope_.request();  // its wait ends in a later turn
+    }
+    holding = next;
+  }
+  watch(*reactor_);
+}
+
 void BufferPool::grant() {
   while (!waiting_.empty()) {
     Wait& first = *static_cast<Wait*>(waiting_.front());

@@ -1,6 +1,7 @@
 // A shard's memory for bytes in flight: one region of huge pages, split by a buddy allocator into
 // blocks of 4 KiB to 1 MiB, aligned to their size, and registered with the engine for direct disk
-// I/O. Running out is backpressure: take() waits.
+// I/O. Running out is backpressure: take() waits, and those who hold memory only because their peer
+// is slow are asked to let go (Holding).
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,22 @@ class Buffer {
   uint32_t size_ = 0;
 };
 
+// Somebody who holds memory of a pool while a peer takes its time. When others wait for memory and
+// `patient_until` has passed, its scope is cancelled, once.
+class Holding : public base::ListHook {
+ public:
+  Holding(BufferPool& pool, CancelScope& scope, base::MonoTime patient_until);
+
+ private:
+  friend class BufferPool;
+  CancelScope& scope_;
+  base::MonoTime patient_until_;
+};
+
 class BufferPool {
  public:
+  // How often those who hold memory are looked at while others wait.
+  static constexpr uint64_t kPressure_ns = 20 * base::kMillisecond_ns;
   static constexpr uint32_t kMin_bytes = 4096;
   static constexpr uint32_t kMax_bytes = 1 << 20;
 
@@ -63,9 +78,11 @@ class BufferPool {
 
   uint64_t bytesInUse() const { return in_use_; }
   uint64_t waits() const { return waits_; }
+  uint64_t asked() const { return asked_; }  // to let go
 
  private:
   friend class Buffer;
+  friend class Holding;
   static constexpr uint32_t kOrders = 9;  // 4 KiB << 8 = 1 MiB
   struct Free {
     Free* next;
@@ -73,11 +90,29 @@ class BufferPool {
   };
   struct Wait : WaitQueue::Wait {
     Wait(BufferPool& pool, uint32_t wanted, CancelScope& scope, base::MonoTime deadline)
-        : WaitQueue::Wait(pool.waiting_, scope, deadline), order(wanted) {}
+        : WaitQueue::Wait(pool.waiting_, scope, deadline), pool(pool), order(wanted) {}
+    ~Wait() {
+      unlink();
+      if (pool.waiting_.empty()) {
+        pool.pressure_.unlink();
+      }
+    }
+    template <class P>
+    void await_suspend(std::coroutine_handle<P> handle) {
+      pool.watch(*handle.promise().reactor);
+      WaitQueue::Wait::await_suspend(handle);
+    }
+    BufferPool& pool;
     uint32_t order;
     Buffer buffer;  // set before the waiter is woken
   };
+  struct Pressure : Timer {
+    BufferPool* pool = nullptr;
+  };
   static uint32_t orderOf(uint32_t bytes);
+  // While somebody waits, asks now and then.
+  void watch(Reactor& reactor);
+  void askToLetGo();
   // Serves the waiters whose turn it is.
   void grant();
   void give(std::byte* data, uint32_t size);
@@ -89,9 +124,18 @@ class BufferPool {
   std::vector<uint8_t> state_;  // by 4 KiB block: the order + 1 where a free block begins, else 0
   Free* free_[kOrders] = {};
   WaitQueue waiting_;
+  base::IntrusiveList<Holding> holdings_;
+  Pressure pressure_;
+  Reactor* reactor_ = nullptr;  // while pressure_ runs
+  uint64_t asked_ = 0;
   uint64_t in_use_ = 0;
   uint64_t waits_ = 0;
   bool registered_ = false;
 };
+
+inline Holding::Holding(BufferPool& pool, CancelScope& scope, base::MonoTime patient_until)
+    : scope_(scope), patient_until_(patient_until) {
+  pool.holdings_.pushBack(this);
+}
 
 }  // namespace rt

@@ -26,6 +26,7 @@ struct IoResult {
   int32_t result = 0;  // as the system call's: >= 0, or -errno
   Ended ended = Ended::by_itself;
   uint16_t buffer_id = 0;
+  uint64_t sent = 0;  // by a send, also by one that was stopped
 
   bool ok() const { return result >= 0; }
   // What happened, for Result<T>; result is negative.
@@ -61,7 +62,9 @@ class OpAwaiter {
     hook_.unlink();
     timer_.unlink();
     // An operation that succeeded before it could be stopped has succeeded.
-    return IoResult{op_.result, op_.result < 0 ? ended_ : Ended::by_itself, op_.buffer_id};
+    const uint64_t sent = op_.result >= 0 ? static_cast<uint64_t>(op_.result) : op_.offset;
+    return IoResult{op_.result, op_.result < 0 ? ended_ : Ended::by_itself, op_.buffer_id,
+                    isSend(op_.kind) ? sent : 0};
   }
 
   Op& op() { return op_; }

@@ -20,7 +20,8 @@ enum class OpKind : uint8_t {
   connect,      // addr: sockaddr of len bytes
   recv,         // addr, len: destination
   recv_select,  // len unused; the engine chooses one of its receive buffers: buffer_id
-  send,         // addr, len; sends everything unless an error or a cancellation stops it
+  send,         // addr, len; sends everything unless an error or a cancellation stops it; then
+                // offset says how much of it was sent
   sendmsg,      // addr: msghdr; sends everything likewise; the engine may move its iovecs on
   send_file,    // fd: a connected socket; len bytes of `file` at offset, from the page cache, as
                 // many as the socket takes at once; addr: where a mapping has them. Ends with the
@@ -34,6 +35,10 @@ enum class OpKind : uint8_t {
   shutdown,     // the sending half of a socket
   close,        // the descriptor is gone whatever the result
 };
+
+inline bool isSend(OpKind kind) {
+  return kind == OpKind::send || kind == OpKind::sendmsg;
+}
 
 inline constexpr uint64_t kStreamOffset = UINT64_MAX;
 

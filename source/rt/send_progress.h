@@ -11,10 +11,6 @@
 
 namespace rt {
 
-inline bool isSend(OpKind kind) {
-  return kind == OpKind::send || kind == OpKind::sendmsg;
-}
-
 // Bytes that a send still has to send.
 inline size_t bytesLeft(const Op& op) {
   if (op.kind == OpKind::send) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,32 @@ TEST_F(BuffersTest, ABlockGivenBackCannotBeSnatchedFromItsWaiter) {
   host_.spawn(take(pool_, 1 << 20, host_.scope(), base::kNever, log_, 'a', kept_));
   all.pop_back();
   EXPECT_FALSE(pool_.tryTake(4096));  // the waiter has it, though it has not run yet
+  settle();
+  EXPECT_EQ(log_, "a");
+}
+
+TEST_F(BuffersTest, WhoHoldsMemoryForTooLongIsAskedOnceOthersWait) {
+  std::vector<Buffer> all = takeAll(1 << 20);
+  CancelScope patient;
+  CancelScope impatient;
+  CancelScope gone;
+  const base::MonoTime now = world_.now();
+  Holding late(pool_, patient, now + base::kSecond_ns);
+  Holding soon(pool_, impatient, now + base::kMillisecond_ns);
+  std::optional<Holding> left(std::in_place, pool_, gone, now);
+  left.reset();
+  world_.runFor(base::kSecond_ns / 2);
+  EXPECT_FALSE(impatient.requested());  // nobody waits
+  host_.spawn(take(pool_, 4096, host_.scope(), base::kNever, log_, 'a', kept_));
+  world_.runFor(2 * BufferPool::kPressure_ns);
+  EXPECT_TRUE(impatient.requested());
+  EXPECT_FALSE(patient.requested());
+  EXPECT_EQ(pool_.asked(), 1U);
+  world_.runFor(base::kSecond_ns);
+  EXPECT_TRUE(patient.requested());
+  EXPECT_EQ(pool_.asked(), 2U);
+  EXPECT_FALSE(gone.requested());
+  all.clear();
   settle();
   EXPECT_EQ(log_, "a");
 }

@@ -96,6 +96,9 @@ void SimEngine::finish(Pending& pending, int32_t result, uint64_t delay_ns) {
   CHECK(!pending.settled);
   pending.settled = true;
   pending.op->result = result;
+  if (rt::isSend(pending.op->kind)) {
+    pending.op->offset = pending.progress;
+  }
   if (delay_ns == 0) {
     handOver(pending);
     return;
