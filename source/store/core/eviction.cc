@@ -5,10 +5,10 @@
 namespace store {
 namespace {
 
-constexpr uint32_t kRunShare = 20;  // a run frees one in so many segments
+constexpr uint32_t kRunShare = 15;  // a run frees one in so many segments
 constexpr uint32_t kMaxRunFrees = 6;
 constexpr uint32_t kSmallLeft = 2;  // segments that a run leaves of `small` however few there are
-constexpr uint64_t kMainTimes = 4;  // how much more of the savings main may spend at once
+constexpr uint64_t kMainTimes = 5;  // how much more of the savings main may spend at once
 
 uint64_t logBytes(const EvictionOptions& options) {
   return uint64_t{options.segment_bytes} * options.segment_count;
@@ -26,7 +26,6 @@ void Eviction::setSegmentCount(uint32_t segment_count) {
   max_savings_bytes_ = logBytes(options_) / kSavingShare;
   savings_bytes_ = std::min(savings_bytes_, max_savings_bytes_);
   small_left_ = std::max(kSmallLeft, segment_count * kSmallLeftPercent / 100);
-  small_target_ = std::max(small_left_ + 1, segment_count * kSmallPercent / 100);
   run_frees_ = std::clamp(segment_count / kRunShare, 1u, kMaxRunFrees);
 }
 
@@ -44,7 +43,28 @@ SegmentQueue Eviction::queueToOpen(const SegmentAllocator& allocator) const {
 }
 
 bool Eviction::mainIsLong(const SegmentAllocator& allocator) const {
-  return allocator.sealedCount(SegmentQueue::main) > options_.segment_count - small_target_;
+  const uint32_t small = allocator.sealedCount(SegmentQueue::small);
+  const uint32_t all = small + allocator.sealedCount(SegmentQueue::main);
+  return small * 100 < all * kSmallPercent;
+}
+
+// Bytes that the run's segment can take.
+uint64_t Eviction::roomOf(const SegmentAllocator& allocator) const {
+  if (allocator.position().sequence > run_sequence_) {
+    return 0;
+  }
+  const uint64_t used = allocator.hasOpen()
+                            ? uint64_t{allocator.usedUnits()} * kUnitBytes +
+                                  footerBytes(allocator.entries(), allocator.labels())
+                            : kSegmentHeaderBytes;
+  // One page for pads, and one for the footer's lines that are still to come.
+  const uint64_t taken = used + 2 * kPageBytes;
+  return options_.segment_bytes > taken ? options_.segment_bytes - taken : 0;
+}
+
+uint64_t Eviction::roomFor(SegmentQueue queue) const {
+  const uint32_t percent = queue == SegmentQueue::main ? kMainRoomPercent : kSmallRoomPercent;
+  return uint64_t{options_.segment_bytes} * percent / 100;
 }
 
 bool Eviction::runIsOver(const SegmentAllocator& allocator, SegmentQueue next) const {
@@ -52,7 +72,7 @@ bool Eviction::runIsOver(const SegmentAllocator& allocator, SegmentQueue next) c
     return false;
   }
   // With none open, as after a start, nothing waits to be filled.
-  const bool filled = !allocator.hasOpen() || allocator.opened().sequence > run_sequence_;
+  const bool filled = !allocator.hasOpen() || roomOf(allocator) < roomFor(next);
   const bool nothing_due = next == SegmentQueue::main && !mainIsLong(allocator);
   return filled || nothing_due || allocator.freeCount() >= kCleanAhead + run_frees_;
 }
@@ -63,9 +83,10 @@ std::optional<OpenedSegment> Eviction::choose(const SegmentAllocator& allocator)
   if (!main.has_value() || !small.has_value()) {
     return main.has_value() ? main : small;
   }
-  const uint32_t small_count = allocator.sealedCount(SegmentQueue::small);
+  // A run that is about to begin has room for all of a segment.
+  const bool room = !running_ || roomOf(allocator) > roomFor(SegmentQueue::main);
   const bool take_main =
-      small_count <= small_left_ || (small_count <= small_target_ && mainIsLong(allocator));
+      allocator.sealedCount(SegmentQueue::small) <= small_left_ || (room && mainIsLong(allocator));
   return take_main ? main : small;
 }
 
@@ -89,7 +110,8 @@ std::optional<ReclaimInput> Eviction::next(const SegmentAllocator& allocator, ui
   const uint64_t part = savings_bytes_ / options_.segment_count * kSavingShare;
   const uint64_t allowed = std::min<uint64_t>(options_.segment_bytes, part * times);
   // With no free segment left, the log comes first and nothing is written again.
-  input.budget_bytes = allocator.freeCount() == 0 ? 0 : std::min(allowed, savings_bytes_);
+  input.budget_bytes =
+      allocator.freeCount() == 0 ? 0 : std::min({allowed, savings_bytes_, roomOf(allocator)});
   input.now_s = now_s;
   return input;
 }

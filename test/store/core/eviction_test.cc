@@ -31,7 +31,13 @@ base::Hash128 hashOf(uint64_t key) {
   return base::Hash128{mix64(key + 1), mix64(key + 0x51ed270b7f4a7c15ULL)};
 }
 
-// Fills whole segments; of each that is reclaimed `hit_percent` is worth keeping.
+// Of the bytes of a segment, what is worth keeping.
+struct HitPercent {
+  uint32_t small = 0;
+  uint32_t main = 0;
+};
+
+// Fills whole segments, and reclaims them.
 class Log {
  public:
   explicit Log(uint32_t segments)
@@ -39,22 +45,29 @@ class Log {
         allocator_(segmentsOfOneMebibyte(), table_),
         eviction_(optionsFor(segments)) {}
 
-  void append(uint32_t hit_percent) {
+  void append(uint32_t hit_percent) { append(HitPercent{hit_percent, hit_percent}); }
+  void append(HitPercent hit_percent) {
     constexpr uint32_t kRecord = 64 << 10;
     write(kRecord);
     fresh_bytes_ += kRecord;
+    fresh_in_main_ += writesTo(SegmentQueue::main) ? kRecord : 0;
     eviction_.earn(kRecord);
     run(hit_percent);
   }
-  void run(uint32_t hit_percent) {
+  void run(HitPercent hit_percent) {
     while (const std::optional<ReclaimInput> input = eviction_.next(allocator_, 0)) {
       ASSERT_EQ(allocator_.state(input->segment), SegmentState::sealed);
       ASSERT_EQ(table_.sequence(input->segment), input->sequence);
       ASSERT_EQ(allocator_.nextVictim(input->queue)->segment, input->segment);
       ASSERT_LE(input->budget_bytes, kMinSegmentBytes);
+      // No more than the segment that the run fills has room for.
+      const uint64_t used = uint64_t{allocator_.usedUnits()} * kUnitBytes;
+      ASSERT_LE(input->budget_bytes + (allocator_.hasOpen() ? used : 0), kMinSegmentBytes);
       oldest_age_ = std::max(oldest_age_, allocator_.nextSequence() - input->sequence);
       reclaimed_[input->queue]++;
-      const uint64_t worth = uint64_t{kMinSegmentBytes} * hit_percent / 100;
+      const bool from_main = input->queue == SegmentQueue::main;
+      const uint64_t worth =
+          uint64_t{kMinSegmentBytes} * (from_main ? hit_percent.main : hit_percent.small) / 100;
       const uint64_t again = std::min(worth, input->budget_bytes) / kUnitBytes * kUnitBytes;
       for (uint64_t done = 0; done < again;) {
         const uint64_t piece = std::min<uint64_t>(again - done, 64 << 10);
@@ -62,6 +75,7 @@ class Log {
           break;
         }
         again_bytes_ += piece;
+        again_in_small_ += writesTo(SegmentQueue::small) ? piece : 0;
         eviction_.spend(piece);
         done += piece;
       }
@@ -69,6 +83,9 @@ class Log {
       allocator_.finishReclaim(input->segment);
     }
     ASSERT_TRUE(allocator_.freeCount() >= kCleanAhead || !allocator_.hasOpen());
+  }
+  bool writesTo(SegmentQueue queue) const {
+    return allocator_.hasOpen() && allocator_.queueOf(allocator_.opened().segment) == queue;
   }
   bool write(uint32_t bytes) {
     while (true) {
@@ -86,7 +103,9 @@ class Log {
   SegmentAllocator allocator_;
   Eviction eviction_;
   uint64_t fresh_bytes_ = 0;
+  uint64_t fresh_in_main_ = 0;
   uint64_t again_bytes_ = 0;
+  uint64_t again_in_small_ = 0;
   uint64_t oldest_age_ = 0;
   std::map<SegmentQueue, uint64_t> reclaimed_;
 };
@@ -102,6 +121,20 @@ TEST(Eviction, WhatIsWrittenAgainIsEarned) {
       EXPECT_LE(log.again_bytes_, log.fresh_bytes_ * Eviction::kEarnPercent / 100);
       EXPECT_EQ(log.again_bytes_ > 0, hit_percent > 0) << segments;
     }
+  }
+}
+
+// What was kept is in main, and hardly anything else: what is new would stay for a round unproven.
+TEST(Eviction, MainHoldsWhatWasKept) {
+  for (const HitPercent hit_percent : {HitPercent{8, 70}, HitPercent{10, 50}, HitPercent{20, 60}}) {
+    Log log(kSegments);
+    for (int i = 0; i < 100'000; i++) {
+      log.append(hit_percent);
+      ASSERT_FALSE(HasFatalFailure()) << hit_percent.main;
+    }
+    EXPECT_GT(log.again_bytes_, log.fresh_bytes_ / 5) << hit_percent.main;
+    EXPECT_EQ(log.again_in_small_, 0u) << hit_percent.main;
+    EXPECT_LT(log.fresh_in_main_ * 10, log.again_bytes_) << hit_percent.main;
   }
 }
 
