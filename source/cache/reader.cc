@@ -143,6 +143,7 @@ void Reader::letGo(uint64_t unsent) {
     at_ = record_.at();
     head_text_ = head_.text;
     head_.text = head_text_;
+    head_.tags = {};
     body_ = {};
     record_ = {};
   }

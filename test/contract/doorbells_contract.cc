@@ -1,6 +1,7 @@
 // The contract's clauses about doorbells.
 #include <poll.h>
 
+#include <atomic>
 #include <thread>
 
 #include "source/rt/peers.h"
@@ -131,6 +132,35 @@ TEST_P(IoEngineContract, NoDoorbellIsLostBetweenThreads) {
   constexpr uint64_t kSum = 3 * 3 * (kRounds * (kRounds - 1) / 2);
   EXPECT_EQ(sums[0], kSum);
   EXPECT_EQ(sums[1], kSum);
+}
+
+// The last thing that a shard says, before its engine goes, is heard too.
+TEST_P(IoEngineContract, ADoorbellOutlivesWhoRangIt) {
+  if (GetParam().threads == nullptr) {
+    GTEST_SKIP() << "engines of this kind share one thread";
+  }
+  constexpr int kRounds = 40;
+  for (int round = 0; round < kRounds; round++) {
+    const std::unique_ptr<Threads> threads = GetParam().threads(2);
+    std::atomic<bool> listening = false;
+    std::thread ringing([&] {
+      const std::unique_ptr<rt::IoEngine> engine = threads->make(base::ShardId{1});
+      listening.wait(false);
+      rt::OpList none;
+      engine->ring(base::ShardId{0});
+      engine->enter(base::MonoTime{0}, none);
+    });
+    const std::unique_ptr<rt::IoEngine> engine = threads->make(base::ShardId{0});
+    listening = true;
+    listening.notify_one();
+    const base::MonoTime deadline = engine->monotonic() + 10 * base::kSecond_ns;
+    rt::OpList none;
+    while (engine->stats().doorbells_heard == 0 && engine->monotonic() < deadline) {
+      engine->enter(deadline, none);
+    }
+    EXPECT_EQ(engine->stats().doorbells_heard, 1U);
+    ringing.join();
+  }
 }
 
 }  // namespace

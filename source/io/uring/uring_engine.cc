@@ -23,6 +23,7 @@ constexpr size_t kFlushed_bytes = 8 << 20;
 // user_data is an Op's address or one of these.
 constexpr uint64_t kDoorbell = 1;
 constexpr uint64_t kIgnored = 2;
+constexpr uint64_t kRung = 3;  // a doorbell of ours has been heard
 
 bool isSocketWait(rt::OpKind kind) {
   return kind == rt::OpKind::accept || kind == rt::OpKind::recv ||
@@ -94,6 +95,11 @@ UringEngine::~UringEngine() {
   CHECK(queued_.empty() && sends_.empty());
   CHECK(stats_.in_flight == 0);
   doorbells_.set(self_, -1);
+  rt::OpList none;
+  while (ringing_ > 0) {
+    io_uring_submit_and_wait(&ring_, 1);
+    reap(none);
+  }
   if (buffers_ != nullptr) {
     io_uring_unregister_buf_ring(&ring_, kBufferGroup);
     munmap(buffers_, buffer_count_ * sizeof(io_uring_buf));
@@ -225,8 +231,12 @@ void UringEngine::ringDoorbells() {
     if (fd >= 0) {
       io_uring_sqe* sqe = nextSqe();
       io_uring_prep_msg_ring(sqe, fd, 0, kDoorbell, 0);
-      io_uring_sqe_set_data64(sqe, kIgnored);
-      sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+      // A ring with deferred completions posts to its peer within the enter. Another one's kernel
+      // thread or worker may do it later, and would not if the ring were gone by then.
+      const bool at_once = options_.completions == Completions::defer && !options_.sqpoll;
+      io_uring_sqe_set_data64(sqe, at_once ? kIgnored : kRung);
+      sqe->flags |= at_once ? IOSQE_CQE_SKIP_SUCCESS : 0;
+      ringing_ += at_once ? 0 : 1;
       stats_.doorbells_rung++;
     }
   }
@@ -370,7 +380,8 @@ size_t UringEngine::reap(rt::OpList& completed) {
       stats_.doorbells_heard++;
       continue;
     }
-    if (cqe->user_data == kIgnored) {
+    if (cqe->user_data == kIgnored || cqe->user_data == kRung) {
+      ringing_ -= cqe->user_data == kRung ? 1 : 0;
       continue;
     }
     auto* op = reinterpret_cast<rt::Op*>(cqe->user_data);

@@ -94,7 +94,8 @@ class UringEngine final : public rt::IoEngine {
   rt::OpList queued_;
   rt::OpList sends_;  // likewise; they go last, since the kernel copies their bytes at once
   uint32_t unsubmitted_ = 0;
-  rt::OpList tried_;  // ended without the ring
+  uint32_t ringing_ = 0;  // doorbells whose way to the peer is not over
+  rt::OpList tried_;      // ended without the ring
   std::vector<rt::Op*> cancels_;
   std::vector<base::ShardId> rings_;
   io_uring_buf_ring* buffers_ = nullptr;
