@@ -22,7 +22,7 @@ class Stand:
     def add(self, name, start, filled=True):
         """`start(memory)` gives a server."""
         self.context.progress.say(f"starting and filling {name}")
-        memory = None
+        memory = server = None
         try:
             if self.job.disk:
                 memory = self.bed.memory(name.lower())
@@ -35,6 +35,8 @@ class Stand:
             self.servers[name] = server
         except (machine.Missing, RuntimeError, OSError) as error:
             self.context.skip(name, str(error).splitlines()[0][:200])
+            if server is not None:
+                self.bed.end(server)
 
     def measure(self, name, seconds, number):
         return work.measure(self.bed, self.wrk, self.servers[name], self.job, seconds, number,
