@@ -56,6 +56,9 @@ class IoEngine {
   // set. Waits for a first completion, a doorbell or `sleep_until`, unless sleep_until has passed
   // (0: never waits). Returns how many completed.
   virtual size_t enter(base::MonoTime sleep_until, OpList& completed) = 0;
+  // Waits until the doorbells that were rung have reached their peers: the last call of the shard's
+  // thread. Another one may destroy the engine after it.
+  virtual void finishDoorbells() {}
   // Whether the last enter may have left, for the next, something that had completed by then.
   virtual bool mayHaveMore() const { return false; }
 

@@ -112,6 +112,7 @@ void Reactor::run() {
   while (!stopping_) {
     runTurn(true);
   }
+  engine_.finishDoorbells();
 }
 
 }  // namespace rt

@@ -95,11 +95,6 @@ UringEngine::~UringEngine() {
   CHECK(queued_.empty() && sends_.empty());
   CHECK(stats_.in_flight == 0);
   doorbells_.set(self_, -1);
-  rt::OpList none;
-  while (ringing_ > 0) {
-    io_uring_submit_and_wait(&ring_, 1);
-    reap(none);
-  }
   if (buffers_ != nullptr) {
     io_uring_unregister_buf_ring(&ring_, kBufferGroup);
     munmap(buffers_, buffer_count_ * sizeof(io_uring_buf));
@@ -413,6 +408,15 @@ size_t UringEngine::enter(base::MonoTime sleep_until, rt::OpList& completed) {
   }
   submitAndWait(sleep_until);
   return reap(completed);
+}
+
+void UringEngine::finishDoorbells() {
+  CHECK(stats_.in_flight == 0);
+  rt::OpList none;
+  while (ringing_ > 0) {
+    io_uring_submit_and_wait(&ring_, 1);
+    reap(none);
+  }
 }
 
 base::MonoTime UringEngine::monotonic() {

@@ -55,6 +55,7 @@ class UringEngine final : public rt::IoEngine {
   void ring(base::ShardId peer) override;
   size_t enter(base::MonoTime sleep_until, rt::OpList& completed) override;
   bool mayHaveMore() const override { return maybe_more_; }
+  void finishDoorbells() override;
   base::MonoTime monotonic() override;
   base::UnixSeconds wall() override;
   int64_t wallMilliseconds() override;
